@@ -1,0 +1,64 @@
+# Everything that is checked here is checked by .ci/run, which calls these recipes: there is
+# no second list. They need the environment that README's test command makes.
+
+bin := ".venv/bin"
+
+# what is there
+default:
+    @{{ bin }}/just --list --unsorted
+
+# all of it, from README's own test command to the coverage gate: what must pass before a merge
+ci:
+    bash .ci/run
+
+# put the sources in order
+fmt:
+    {{ bin }}/ruff format .
+    {{ bin }}/ruff check --fix .
+
+# format and lint, changing nothing
+lint:
+    {{ bin }}/ruff format --check .
+    {{ bin }}/ruff check .
+
+# two checkers, both strict
+types:
+    {{ bin }}/mypy
+    {{ bin }}/pyright --pythonpath {{ bin }}/python
+
+# who may import whom
+imports:
+    {{ bin }}/lint-imports --no-logo
+
+# the tests; `just test tests/core -k run` for some of them
+test *args:
+    {{ bin }}/python -P -m pytest {{ args }}
+
+# the tests with branch coverage, and the gate on it
+cov: (test "--cov" "--cov-report=") cov-report
+
+# the gate alone, on what the last run measured: each room stands for itself
+cov-report:
+    {{ bin }}/coverage report --include='*/core/*' --fail-under=95
+    {{ bin }}/coverage report --include='*/protocols/*' --fail-under=95
+
+# generate the code of the protobuf schemas anew
+proto:
+    {{ bin }}/python tools/proto.py
+
+# is what is committed what would be generated?
+proto-check:
+    {{ bin }}/python tools/proto.py --check
+
+# sdist, then the wheel from it, into dist/
+wheel:
+    rm -rf dist
+    {{ bin }}/python -m build --no-isolation
+
+# measure; figures are ratios to a plain relay in the same run
+bench *args:
+    {{ bin }}/python -P -m fleetgate.gateway.bench {{ args }}
+
+# pin what is installed now
+constraints:
+    {{ bin }}/python -m pip freeze --exclude-editable > constraints.txt
