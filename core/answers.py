@@ -1,0 +1,74 @@
+"""What a question is answered with. A `Refusal` (`fleetgate.core.errors`) is the other answer."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import attrs
+
+from fleetgate.core.commands import Order
+from fleetgate.core.errors import Refusal
+from fleetgate.core.ids import Epoch
+from fleetgate.core.run import Run
+from fleetgate.core.worker import AccountReport, ProviderReport, WorkerStatus
+
+
+@attrs.frozen(slots=True)
+class Accepted:
+    """The command is durable (I2). `run` is the run as it stood before the command, or
+    None for a new one and for commands that are not about a run; `after` as it stands."""
+
+    run: Run | None = None
+    after: Run | None = None
+
+
+@attrs.frozen(slots=True)
+class RunList:
+    """Runs, ordered by id in byte order."""
+
+    runs: tuple[Run, ...]
+
+
+@attrs.frozen(slots=True)
+class WorkerList:
+    """Workers, ordered by id."""
+
+    workers: tuple[WorkerStatus, ...]
+
+
+@attrs.frozen(slots=True)
+class ProviderList:
+    """What the workers say of their providers."""
+
+    providers: tuple[ProviderReport, ...]
+
+
+@attrs.frozen(slots=True)
+class AccountList:
+    """What the workers say of their accounts."""
+
+    accounts: tuple[AccountReport, ...]
+
+
+@attrs.frozen(slots=True)
+class Held:
+    """An open run that is bound to a worker, with the orders that it has not confirmed,
+    in order. The start itself is not among them: `run.accepted` tells about that.
+    `run.spec` is what the worker is given (the routed spec, `Run.work`)."""
+
+    run: Run
+    orders: tuple[Order, ...]
+
+
+@attrs.frozen(slots=True)
+class Admission:
+    """A worker's link is admitted under `epoch`, durably; every older link of it is fenced.
+    `held` is all that the worker may still be working on, as journaled."""
+
+    epoch: Epoch
+    held: tuple[Held, ...]
+
+
+Answer: TypeAlias = (
+    Accepted | RunList | WorkerList | ProviderList | AccountList | Admission | Refusal
+)

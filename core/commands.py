@@ -1,0 +1,317 @@
+"""What may be asked: a closed union of orders in the imperative, and what a run is asked to be.
+
+Durations are nanoseconds, instants Unix nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, unique
+from typing import TypeAlias
+
+import attrs
+
+from fleetgate.core.events import Decision
+from fleetgate.core.ids import OrderNumber, RunId, SessionId, WorkerId
+from fleetgate.core.json import NOTHING, Json
+
+
+@attrs.frozen(slots=True)
+class Prompt:
+    """Text for an agent. Empty `model` and `provider` mean the worker's own choice."""
+
+    text: str
+    system: str | None = None
+    provider: str = ""
+    model: str = ""
+    effort: str | None = None
+    extra_thinking: bool | None = None
+    messages: tuple[Json, ...] = ()
+    """An earlier conversation, `{"role": …, "content": …}` each, before `text`."""
+
+
+@attrs.frozen(slots=True)
+class Script:
+    """A program text. `data` is None until its upload is complete (`SupplyScript`).
+
+    `sha256` is the 32-byte digest and `size` the length that `data` must have.
+    """
+
+    size: int
+    sha256: bytes
+    args: tuple[str, ...] = ()
+    data: bytes | None = attrs.field(default=None, repr=False)
+
+
+@attrs.frozen(slots=True)
+class ShellCommand:
+    """A command for a host: exactly one of `line`, `argv`, `script`.
+
+    `shell` is `""` (the worker's default), `none`, `sh`, `bash`, `zsh`,
+    `powershell`, `pwsh` or `cmd`. `stdin` is written first; unless the run is
+    interactive the input is closed behind it.
+    """
+
+    line: str | None = None
+    argv: tuple[str, ...] | None = None
+    script: Script | None = None
+    shell: str = ""
+    cwd: str = ""
+    stdin: bytes | None = None
+    merge_stderr: bool = False
+
+
+@attrs.frozen(slots=True)
+class ToolCall:
+    """One call of a named tool."""
+
+    name: str
+    input: Json = None
+
+
+Input: TypeAlias = Prompt | ShellCommand | ToolCall
+
+
+@attrs.frozen(slots=True)
+class RunSpec:
+    """What a run is asked to be. Two equal specs are the same request (I6).
+
+    `permission` is the field's usual word (`read_only`, `plan`, `edit`, `auto`,
+    `bypass`) or empty. `approvals`: gated tool calls are put to the controller.
+    `interactive`: input may be sent while it runs. `timeout` bounds the work,
+    `expires` the instant until which it may wait in a queue. `resume` is a worker's
+    own session id to continue. `labels` are what routes match on. `native` keeps what
+    only the asking protocol understands, under that protocol's name.
+    """
+
+    input: Input
+    workspace: tuple[str, ...] = ()
+    environment: Mapping[str, str] = attrs.field(default=NOTHING, repr=False)
+    timeout: int | None = None
+    expires: int | None = None
+    permission: str = ""
+    approvals: bool = False
+    interactive: bool = False
+    background: bool = False
+    session: SessionId | None = None
+    resume: str | None = None
+    labels: Mapping[str, str] = NOTHING
+    metadata: Mapping[str, Json] = NOTHING
+    native: Mapping[str, Json] = NOTHING
+
+
+@attrs.frozen(slots=True)
+class Origin:
+    """Who asked: the northbound entry (`link`), and the run's id in that peer's own words."""
+
+    link: str
+    native_run: str
+
+
+@unique
+class Signal(Enum):
+    """A signal for the whole process group of a run."""
+
+    INTERRUPT = "interrupt"
+    TERMINATE = "terminate"
+    KILL = "kill"
+    HANGUP = "hangup"
+
+
+@unique
+class CancelScope(Enum):
+    """What a cancel ends."""
+
+    RUN = "run"
+    SESSION = "session"
+
+
+@unique
+class StopMode(Enum):
+    """How a controller asks its daemon to stop."""
+
+    IF_IDLE = "if_idle"
+    DRAIN = "drain"
+    TERMINATE = "terminate"
+
+
+# --- about one run, in the order in which a run usually meets them
+
+
+@attrs.frozen(slots=True)
+class StartRun:
+    """Accept a run. The same id with an equal spec is the same run, with another a conflict."""
+
+    run: RunId
+    spec: RunSpec
+    origin: Origin
+
+
+@attrs.frozen(slots=True)
+class SupplyScript:
+    """The script that the run waits for is complete: `data` matches its `Script`."""
+
+    run: RunId
+    data: bytes = attrs.field(repr=False)
+
+
+@attrs.frozen(slots=True)
+class SendInput:
+    """Write `data` to the run. Inputs of a run are numbered 1, 2, 3… with `CloseInput`."""
+
+    run: RunId
+    data: bytes = attrs.field(repr=False)
+    newline: bool = False
+
+
+@attrs.frozen(slots=True)
+class CloseInput:
+    """No more input comes."""
+
+    run: RunId
+
+
+@attrs.frozen(slots=True)
+class SignalRun:
+    """Send a signal to the run."""
+
+    run: RunId
+    signal: Signal
+
+
+@attrs.frozen(slots=True)
+class CancelRun:
+    """End the run, or with `CancelScope.SESSION` every run of its session."""
+
+    run: RunId
+    scope: CancelScope = CancelScope.RUN
+    reason: str = ""
+
+
+@attrs.frozen(slots=True)
+class ResolveApproval:
+    """Answer an approval that the run waits for."""
+
+    run: RunId
+    approval: str
+    decision: Decision
+    value: str | None = None
+
+
+@attrs.frozen(slots=True)
+class ResizeTerminal:
+    """Tell the run's terminal its new size."""
+
+    run: RunId
+    rows: int
+    columns: int
+
+
+RunCommand: TypeAlias = (
+    StartRun
+    | SupplyScript
+    | SendInput
+    | CloseInput
+    | SignalRun
+    | CancelRun
+    | ResolveApproval
+    | ResizeTerminal
+)
+
+
+# --- about workers, sessions, and the gateway itself
+
+
+@attrs.frozen(slots=True)
+class ReadUsage:
+    """Ask the workers that `link` is routed to for their account's usage."""
+
+    link: str
+
+
+@attrs.frozen(slots=True)
+class ProbeWorkers:
+    """Ask the workers that `link` is routed to what they are and can do."""
+
+    link: str
+
+
+@attrs.frozen(slots=True)
+class EndSession:
+    """Cancel a session's runs and forget the session."""
+
+    session: SessionId
+
+
+@attrs.frozen(slots=True)
+class DrainWorker:
+    """Give a worker no more runs (`on`), or runs again (`on=False`)."""
+
+    worker: WorkerId
+    on: bool = True
+
+
+@attrs.frozen(slots=True)
+class StopLink:
+    """A controller of the northbound entry `link` asks its daemon to stop.
+
+    From its answer on no run of that entry is accepted; `TERMINATE` also cancels
+    those that are open. The entry closes once its last run has ended.
+    """
+
+    link: str
+    mode: StopMode
+
+
+@attrs.frozen(slots=True)
+class DescribeRun:
+    """Ask for one run as it stands."""
+
+    run: RunId
+
+
+@attrs.frozen(slots=True)
+class ListRuns:
+    """Ask for the runs of one northbound entry, or of all (`link=None`).
+
+    `open_only` leaves ended runs out. `unacknowledged` keeps of the ended ones only
+    those whose controller has not acknowledged the last event.
+    """
+
+    link: str | None = None
+    open_only: bool = False
+    unacknowledged: bool = False
+
+
+@attrs.frozen(slots=True)
+class ListWorkers:
+    """Ask for the workers that are known."""
+
+
+Command: TypeAlias = (
+    RunCommand
+    | ReadUsage
+    | ProbeWorkers
+    | EndSession
+    | DrainWorker
+    | StopLink
+    | DescribeRun
+    | ListRuns
+    | ListWorkers
+)
+
+
+@attrs.frozen(slots=True)
+class Order:
+    """A command on its way to the worker of its run.
+
+    `number` is its place among the run's orders; `input` its place among the run's
+    inputs, for `SendInput` and `CloseInput` (else 0). `created` is when the command was
+    accepted (Unix nanoseconds): for the start itself that is the run's own `created`.
+    """
+
+    run: RunId
+    number: OrderNumber
+    command: RunCommand
+    input: int = 0
+    created: int = 0

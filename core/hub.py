@@ -1,0 +1,466 @@
+"""The trio engine: the one place where runs, workers and the journal meet.
+
+Everything that changes a run goes through here, on one thread. A command is decided,
+put in line for the journal, and answered once durable (I2). A worker's event is
+numbered, put in line, and shown to followers and confirmed to the worker once durable
+(I1, I3). Nothing here knows a wire format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Protocol
+
+import attrs
+import trio
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.answers import Accepted, Admission, Answer, RunList, WorkerList
+from fleetgate.core.crew import Crew
+from fleetgate.core.deadlines import Deadlines
+from fleetgate.core.errors import (
+    Conflict,
+    Refusal,
+    ResourceExhausted,
+    RunNotFound,
+    SessionNotFound,
+    Stopping,
+    WorkerNotFound,
+)
+from fleetgate.core.events import Event
+from fleetgate.core.follow import Follower
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
+from fleetgate.core.journal.api import (
+    Journal,
+    OpenRun,
+    Pressure,
+    PutNote,
+    PutOrder,
+    PutRun,
+    RunFilter,
+    Write,
+)
+from fleetgate.core.json import Json
+from fleetgate.core.ledger import Ledger
+from fleetgate.core.limits import Limits
+from fleetgate.core.orders import Orders
+from fleetgate.core.questions import Questions
+from fleetgate.core.roster import Port, Worker, remembered
+from fleetgate.core.run import Run, decide, start
+from fleetgate.core.sequence import acknowledge
+from fleetgate.core.slots import Slot
+from fleetgate.core.timers import Clock, Timers
+from fleetgate.core.worker import Reports, WorkerInfo
+
+
+class Router(Protocol):
+    """Where runs of a northbound entry go."""
+
+    def route(self, link: str, spec: c.RunSpec) -> tuple[str, c.RunSpec]:
+        """The southbound entry that takes this run, and the spec as its workers get it.
+
+        Raises: `NoRoute`, `UnsupportedInput`.
+        """
+        ...
+
+    def pools(self, link: str) -> Mapping[str, tuple[str, ...]]:
+        """The southbound entries that runs of `link` may go to, each with the provider names
+        that its routes select it by."""
+        ...
+
+
+class Hub:
+    """Open one with `open_hub`. Methods without `async` never block; they may be called from
+    any task of the hub's own trio run."""
+
+    def __init__(self, journal: Journal, router: Router, clock: Clock, limits: Limits) -> None:
+        self.router = router
+        """May be replaced while running; runs that were accepted keep their route."""
+        self._clock = clock
+        self._limits = limits
+        self._timers = Timers(clock)
+        self._ledger = Ledger(journal, clock, limits, self._visible)
+        self._crew = Crew(self._ledger, self._timers)
+        self._orders = Orders(self._ledger, self._crew, limits, self._route)
+        self._deadlines = Deadlines(
+            self._ledger, self._timers, self._crew.worker_of, self._cancel_late
+        )
+        self._questions = Questions(limits)
+        self._journal = journal
+        self._starting: dict[RunId, trio.Event] = {}
+        self._draining = False
+        self._stopping: set[str] = set()
+        self._ended = trio.Event()
+        self._nursery: trio.Nursery | None = None
+
+    # --- commands
+
+    async def submit(self, command: c.Command, key: str | None = None) -> Answer:
+        """Ask for `command`; the answer is durable (I2).
+
+        `key`: a command about a run whose key that run has seen is not performed again (I6).
+        Raises: `Refusal`. Cancelled, the command may or may not be performed.
+        """
+        match command:
+            case c.StartRun():
+                return await self._start(command)
+            case c.CancelRun(scope=c.CancelScope.SESSION):
+                return await self._cancel_session(command)
+            case c.DescribeRun() | c.ListRuns() | c.ListWorkers():
+                return await self._look(command)
+            case c.ProbeWorkers() | c.ReadUsage():
+                return await self._questions.put(
+                    command, self.router.pools(command.link), self._crew.roster
+                )
+            case c.EndSession():
+                return await self._end_session(command)
+            case c.DrainWorker():
+                return self._drain_worker(command)
+            case c.StopLink():
+                return await self._stop_link(command)
+            case _:
+                return await self._command(command, key)
+
+    async def _look(self, command: c.DescribeRun | c.ListRuns | c.ListWorkers) -> Answer:
+        match command:
+            case c.DescribeRun():
+                run = await self._seen(command.run)
+                return Accepted(run, run)
+            case c.ListRuns():
+                which = RunFilter(command.link, command.open_only, command.unacknowledged)
+                return RunList(tuple(await self._journal.find(which)))
+            case c.ListWorkers():
+                workers = self._crew.roster.workers
+                return WorkerList(tuple(workers[id].status() for id in sorted(workers)))
+
+    async def _seen(self, id: RunId) -> Run:
+        slot = self._ledger.slots.get(id)
+        run = slot.seen() if slot is not None else await self._journal.get(id)
+        if run is None:
+            raise RunNotFound(f"no run has the id {id}")
+        return run
+
+    async def _start(self, command: c.StartRun) -> Answer:
+        while (pending := self._starting.get(command.run)) is not None:
+            await pending.wait()
+        self._starting[command.run] = trio.Event()
+        try:
+            return await self._start_alone(command)
+        finally:
+            self._starting.pop(command.run).set()
+
+    async def _start_alone(self, command: c.StartRun) -> Answer:
+        self._check_open(command.origin.link)
+        slot = self._ledger.slots.get(command.run)
+        known = slot.run if slot is not None else await self._journal.get(command.run)
+        if known is not None:
+            decide(known, command)
+            seen = await self._seen(command.run)
+            return Accepted(seen, seen)
+        if len(self._ledger.slots) >= self._limits.open_runs:
+            raise ResourceExhausted(
+                f"{self._limits.open_runs} runs are open, which is the limit; wait for some to end"
+            )
+        verdict = start(command, self._clock())
+        run = self._route(verdict.run)
+        slot = Slot(*self._orders.opening(run))
+        await self._ledger.commit(partial(self._enqueue_start, slot, verdict.events))
+        return Accepted(None, slot.seen())
+
+    def _route(self, run: Run) -> Run:
+        pool, routed = self.router.route(run.origin.link, run.spec)
+        return attrs.evolve(run, pool=pool, routed=None if routed == run.spec else routed)
+
+    def _check_open(self, link: str) -> None:
+        if self._draining:
+            raise Stopping("the gateway is stopping; start the run once it is back")
+        if link in self._stopping:
+            raise Stopping(f"{link} is stopping and takes no new runs")
+
+    def _enqueue_start(
+        self, slot: Slot, events: Sequence[Event], done: Callable[[Exception | None], None]
+    ) -> None:
+        writes: list[Write] = [PutRun(slot.run)]
+        writes += (PutOrder(o.order) for o in slot.orders.values())
+
+        def started(error: Exception | None) -> None:
+            if error is None:
+                self._open(slot, events)
+            done(error)
+
+        self._journal.enqueue(writes, started, may_fail=True)
+
+    def _open(self, slot: Slot, events: Sequence[Event]) -> None:
+        self._ledger.slots[slot.run.id] = slot
+        self._ledger.record(slot, events)
+        self._deadlines.opened(slot)
+        if not slot.run.awaits_script:
+            self._crew.line_up(slot)
+            self._crew.dispatch(slot.run.pool)
+
+    async def _command(self, command: c.RunCommand, key: str | None = None) -> Accepted:
+        slot = self._ledger.slots.get(command.run)
+        if slot is None:
+            return await self._command_ended(command)
+        return await self._orders.give(slot, command, key)
+
+    async def _command_ended(self, command: c.RunCommand) -> Accepted:
+        run = await self._seen(command.run)
+        verdict = decide(run, command)
+        if verdict.run != run:
+            await self._ledger.commit(
+                lambda done: self._journal.enqueue((PutRun(verdict.run),), done, may_fail=True)
+            )
+        return Accepted(run, verdict.run)
+
+    async def _cancel_session(self, command: c.CancelRun) -> Answer:
+        slot = self._ledger.slots.get(command.run)
+        if slot is None:
+            return await self._command_ended(attrs.evolve(command, scope=c.CancelScope.RUN))
+        session = slot.run.native_session or slot.run.work.session or slot.run.work.resume
+        runs = self._of_session(slot.run.pool, session) if session else []
+        first = await self._command(c.CancelRun(command.run, reason=command.reason))
+        for each in runs:
+            if each is not slot:
+                await self._command(c.CancelRun(each.run.id, reason=command.reason))
+        return first
+
+    def _of_session(self, pool: str, session: str) -> list[Slot]:
+        return [
+            slot
+            for slot in self._ledger.slots.values()
+            if slot.run.pool == pool
+            and session in (slot.run.native_session, slot.run.work.session, slot.run.work.resume)
+        ]
+
+    async def _end_session(self, command: c.EndSession) -> Answer:
+        sessions = self._crew.roster.sessions
+        keys = [key for key in sessions if key.partition("/")[2] == command.session]
+        slots = {slot for key in keys for slot in self._of_session(*key.split("/", 1))}
+        if not keys and not slots:
+            raise SessionNotFound(f"no session has the id {command.session}")
+        for slot in slots:
+            await self._command(c.CancelRun(slot.run.id, reason="its session ended"))
+        for key in keys:
+            sessions.pop(key, None)
+        self._ledger.write([PutNote("session", key, None) for key in keys])
+        return Accepted()
+
+    def _drain_worker(self, command: c.DrainWorker) -> Answer:
+        self._crew.drain(self.worker(command.worker), command.on)
+        return Accepted()
+
+    def worker(self, id: WorkerId) -> Worker:
+        """A worker that is or was connected.
+
+        Raises: `WorkerNotFound`.
+        """
+        worker = self._crew.roster.workers.get(id)
+        if worker is None:
+            raise WorkerNotFound(f"no worker has the id {id}; `gateway workers` lists them")
+        return worker
+
+    # --- stopping
+
+    def drain(self) -> None:
+        """Refuse new runs from now on; those that run go on at their workers."""
+        self._draining = True
+
+    @property
+    def draining(self) -> bool:
+        """Whether new runs are refused because the gateway stops."""
+        return self._draining
+
+    async def _stop_link(self, command: c.StopLink) -> Answer:
+        if command.link in self._stopping:
+            raise Stopping(f"{command.link} is already stopping")
+        slots = self._of_link(command.link)
+        if slots and command.mode is c.StopMode.IF_IDLE:
+            raise Conflict(f"{command.link} has {len(slots)} open run(s); cancel them or drain")
+        self._stopping.add(command.link)
+        self._tell_ended()
+        if command.mode is c.StopMode.TERMINATE:
+            for slot in slots:
+                await self._command(c.CancelRun(slot.run.id, reason="its daemon stops"))
+        return Accepted()
+
+    def _of_link(self, link: str) -> list[Slot]:
+        return [
+            slot
+            for slot in self._ledger.slots.values()
+            if slot.run.origin.link == link and not slot.visible.state.terminal
+        ]
+
+    async def wait_stopped(self, link: str) -> None:
+        """Wait until a controller has stopped the northbound entry `link` and its last run
+        has ended."""
+        while link not in self._stopping or self._of_link(link):
+            await self._ended.wait()
+
+    def _tell_ended(self) -> None:
+        self._ended.set()
+        self._ended = trio.Event()
+
+    # --- what a controller's link does beside commands
+
+    def follow(self, run: RunId, after: Seq) -> Follower:
+        """The run's committed events above `after`, and those to come. See `Follower`."""
+        return Follower(self._journal, self._ledger.slots.get, run, after)
+
+    async def acknowledge(self, run: RunId, through: int) -> None:
+        """The controller has the run's events up to `through`, clamped to the last.
+
+        Raises: `RunNotFound`.
+        """
+        slot = self._ledger.slots.get(run)
+        if slot is not None:
+            reached = acknowledge(slot.run.acknowledged, slot.visible_seq, through)
+            if reached != slot.run.acknowledged:
+                slot.run = attrs.evolve(slot.run, acknowledged=reached)
+                self._ledger.put(slot)
+            return
+        ended = await self._seen(run)
+        reached = acknowledge(ended.acknowledged, ended.last_seq, through)
+        if reached != ended.acknowledged:
+            self._ledger.write((PutRun(attrs.evolve(ended, acknowledged=reached)),))
+
+    async def annotate(self, run: RunId, name: str, value: Json) -> None:
+        """Keep a small value with the run, durably.
+
+        Raises: `RunNotFound`, `Unavailable`.
+        """
+        slot = self._ledger.slots.get(run)
+        if slot is None:
+            ended = await self._seen(run)
+            noted = attrs.evolve(ended, notes={**ended.notes, name: value})
+            await self._ledger.commit(lambda done: self._journal.enqueue((PutRun(noted),), done))
+            return
+        slot.run = attrs.evolve(slot.run, notes={**slot.run.notes, name: value})
+        await self._ledger.commit(partial(self._ledger.put, slot))
+
+    # --- what a worker's link does
+
+    async def admit(self, info: WorkerInfo, port: Port) -> Admission:
+        """Let a link speak for a worker. See `Crew.admit`."""
+        return await self._crew.admit(info, port)
+
+    def ready(self, worker: WorkerId, epoch: Epoch, free: int | None) -> None:
+        """See `Crew.ready`."""
+        self._crew.ready(worker, epoch, free)
+
+    def report_capacity(self, worker: WorkerId, epoch: Epoch, free: int | None) -> None:
+        """See `Crew.report_capacity`."""
+        self._crew.report_capacity(worker, epoch, free)
+
+    def record(
+        self,
+        worker: WorkerId,
+        epoch: Epoch,
+        run: RunId,
+        events: Sequence[Event],
+        native_seq: int | None = None,
+    ) -> bool:
+        """See `Crew.record`."""
+        return self._crew.record(worker, epoch, run, events, native_seq)
+
+    def settle(
+        self,
+        worker: WorkerId,
+        epoch: Epoch,
+        run: RunId,
+        number: OrderNumber,
+        error: Refusal | None = None,
+    ) -> None:
+        """See `Crew.settle`."""
+        self._crew.settle(worker, epoch, run, number, error)
+
+    def respond(self, question_id: int, reports: Reports | Refusal) -> None:
+        """A worker's answer to a question; a late one is dropped."""
+        self._questions.respond(question_id, reports)
+
+    def withdraw(self, worker: WorkerId, epoch: Epoch, reason: str, gone: bool = False) -> None:
+        """See `Crew.withdraw`."""
+        self._crew.withdraw(worker, epoch, reason, gone)
+
+    # --- the journal's state, for those who can wait
+
+    def pressure(self) -> Pressure:
+        """How full the line to the journal is."""
+        return self._journal.pressure()
+
+    async def wait_room(self) -> None:
+        """Wait until the line to the journal is under its bound."""
+        await self._journal.wait_room()
+
+    # --- what follows from a commit
+
+    def _visible(self, slot: Slot) -> None:
+        run = slot.visible
+        worker = self._crew.worker_of(slot)
+        if worker is not None and worker.port is not None and run.id in worker.runs:
+            worker.port.committed(run.id, slot.visible_native)
+        if run.state.terminal:
+            self._close(slot)
+        else:
+            self._deadlines.started(slot)
+
+    def _close(self, slot: Slot) -> None:
+        if self._ledger.slots.get(slot.run.id) is slot:
+            del self._ledger.slots[slot.run.id]
+            self._crew.ended(slot)
+            self._deadlines.closed(slot)
+            self._tell_ended()
+
+    def _cancel_late(self, slot: Slot) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(self._cancel_quietly, slot)
+
+    async def _cancel_quietly(self, slot: Slot) -> None:
+        try:
+            await self._command(c.CancelRun(slot.run.id, reason="its timeout passed"))
+        except Refusal as refusal:
+            # The second deadline ends the run whatever became of this order.
+            self._ledger.record(slot, (e.Diagnosed(refusal.message, refusal.code),))
+
+    # --- coming up
+
+    async def recover(self) -> None:
+        """Take up what the journal holds. Called once, before anything else."""
+        now = self._clock()
+        for key, note in (await self._journal.notes("worker")).items():
+            self._crew.roster.workers[WorkerId(key)] = remembered(WorkerId(key), note, now)
+        for key, note in (await self._journal.notes("session")).items():
+            self._crew.roster.sessions[key] = WorkerId(note.decode())
+        for open_run in await self._journal.open_runs():
+            self._restore(open_run)
+        for worker in self._crew.roster.workers.values():
+            self._crew.await_return(worker)
+
+    def _restore(self, known: OpenRun) -> None:
+        slot = Slot(known.run, tuple(known.orders), known.keys)
+        self._ledger.slots[known.run.id] = slot
+        self._crew.restore(slot)
+        self._deadlines.opened(slot)
+
+    def start(self, nursery: trio.Nursery) -> None:
+        """Work in `nursery` until it is cancelled."""
+        self._nursery = nursery
+        nursery.start_soon(self._timers.run)
+        nursery.start_soon(self._ledger.publish)
+
+
+@asynccontextmanager
+async def open_hub(
+    journal: Journal, router: Router, clock: Clock, limits: Limits | None = None
+) -> AsyncGenerator[Hub, None]:
+    """A hub at work on `journal`, with all that the journal holds taken up. Leaving it stops
+    its deadlines; the journal's own context then commits what was put in line."""
+    hub = Hub(journal, router, clock, limits or Limits())
+    await hub.recover()
+    async with trio.open_nursery() as nursery:
+        hub.start(nursery)
+        yield hub
+        nursery.cancel_scope.cancel()

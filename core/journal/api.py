@@ -1,0 +1,196 @@
+"""The journal: where a run's one sequence is made durable.
+
+A journal has one writer, the hub, and any number of readers. Writes go through
+`enqueue`, in order, in group commits: everything that waits when the last commit
+ends goes into the next. A write is durable (fsynced) when its `done` is called.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from fleetgate.core.commands import Order
+from fleetgate.core.events import Recorded
+from fleetgate.core.ids import OrderNumber, RunId, Seq
+from fleetgate.core.run import Run
+
+
+@attrs.frozen(slots=True)
+class PutRun:
+    """Write the run's row, new or known: everything of `Run`, its numbers too."""
+
+    run: Run
+
+
+@attrs.frozen(slots=True)
+class Append:
+    """Append events of one run: contiguous, the first one right after the run's last.
+
+    `run` is the run as it is after them, or None where only its numbers changed; then
+    the journal moves `last_seq` and `native_seq` of the row to those given here.
+    """
+
+    id: RunId
+    events: tuple[Recorded, ...]
+    native_seq: int
+    run: Run | None = None
+
+
+@attrs.frozen(slots=True)
+class PutOrder:
+    """Remember an order until it is settled. `key` makes a repeated command recognisable
+    (I6); it stays known as long as the run is kept."""
+
+    order: Order
+    key: str | None = None
+
+
+@attrs.frozen(slots=True)
+class MarkOrder:
+    """`sent`: handed to a worker that cannot recognise a repeat. `settled`: the worker
+    confirmed or refused it, so it is not handed over again."""
+
+    run: RunId
+    number: OrderNumber
+    settled: bool
+
+
+@attrs.frozen(slots=True)
+class PutNote:
+    """Keep a small value (at most 64 KiB) under a name; None forgets it."""
+
+    space: str
+    key: str
+    value: bytes | None
+
+
+Write: TypeAlias = PutRun | Append | PutOrder | MarkOrder | PutNote
+
+Done: TypeAlias = Callable[[Exception | None], None]
+"""Called in the trio thread, in the order of the writes: with None once they are durable,
+with `JournalFailing` where they were given up (and left no trace), with
+`JournalConflict` where they contradict what is there."""
+
+
+@attrs.frozen(slots=True)
+class OpenOrder:
+    """An order that is not settled. `sent`: it was handed to its worker."""
+
+    order: Order
+    sent: bool
+
+
+@attrs.frozen(slots=True)
+class OpenRun:
+    """A run that has not ended, as the journal holds it, with its unsettled orders in
+    order, and every command key that it has seen with the number of its order."""
+
+    run: Run
+    orders: tuple[OpenOrder, ...]
+    keys: Mapping[str, OrderNumber]
+
+
+@attrs.frozen(slots=True)
+class RunFilter:
+    """Which runs to list. Members as in `fleetgate.core.commands.ListRuns`."""
+
+    link: str | None = None
+    open_only: bool = False
+    unacknowledged: bool = False
+
+
+@attrs.frozen(slots=True)
+class Pressure:
+    """How full the queue before the next commit is."""
+
+    items: int
+    size: int
+    failing: str | None
+    """Why commits fail at present, in words; None while they succeed."""
+
+
+class JournalError(Exception):
+    """A journal cannot be opened or used as asked. The text says what to do."""
+
+
+class JournalLocked(JournalError):
+    """Another process has the journal open."""
+
+
+class JournalTooNew(JournalError):
+    """The journal was written by a newer version of this program."""
+
+
+class JournalFailing(JournalError):
+    """Commits fail: a full disk, a read-only file system, an I/O error."""
+
+
+class JournalConflict(JournalError):
+    """A write contradicts the journal: a mistake of its caller, such as events that do not
+    stand right after their run's last one (I1). Only the writes enqueued with it are lost."""
+
+
+class Journal(ABC):
+    """A journal that is open. Open one with its module's `open_…` context manager;
+    leaving it commits what was enqueued, or gives it up if commits fail.
+
+    A commit that fails is tried again, first after 0.1 s and then ever more rarely, up
+    to every 5 s; until one succeeds `pressure().failing` says why. Writes enqueued with
+    `may_fail` are taken out of a failing commit and answered `JournalFailing`; all
+    others wait and are never given up while the journal is open. An `Append` must
+    not be `may_fail`: later events of its run stand on its number.
+
+    Reading raises `JournalFailing` where the storage cannot be read.
+    """
+
+    @abstractmethod
+    def enqueue(self, writes: Sequence[Write], done: Done, *, may_fail: bool = False) -> None:
+        """Put `writes` in line: all of them in one commit, or none. Never blocks.
+
+        The queue has a soft bound (`pressure`); callers that can, wait for room first.
+        `done` is called later, never from within.
+
+        Raises: `ValueError`: something in them cannot be kept (a number beyond 63 bits, text
+        without a UTF-8 form, a note that is too large); `JournalError`: the journal is closed.
+        Nothing is in line then, and `done` is not called.
+        """
+
+    @abstractmethod
+    def pressure(self) -> Pressure:
+        """The queue as it is now."""
+
+    @abstractmethod
+    async def wait_room(self) -> None:
+        """Wait until the queue is under its bound. Cancelling it leaves nothing behind."""
+
+    @abstractmethod
+    async def commit(self, writes: Sequence[Write]) -> None:
+        """Enqueue with `may_fail` and wait until it is durable.
+
+        Raises: `JournalFailing`. Cancelled, the writes may or may not become durable.
+        """
+
+    @abstractmethod
+    async def read(self, run: RunId, after: Seq, *, items: int, size: int) -> Sequence[Recorded]:
+        """Committed events with a number above `after`, in order: at most `items`, and no
+        more than `size` bytes of records, but at least one if there is one."""
+
+    @abstractmethod
+    async def get(self, run: RunId) -> Run | None:
+        """A run as committed."""
+
+    @abstractmethod
+    async def find(self, which: RunFilter) -> Sequence[Run]:
+        """Runs as committed, ordered by id in byte order."""
+
+    @abstractmethod
+    async def open_runs(self) -> Sequence[OpenRun]:
+        """Every run that has not ended, ordered by creation."""
+
+    @abstractmethod
+    async def notes(self, space: str) -> Mapping[str, bytes]:
+        """All notes of a space."""

@@ -1,0 +1,100 @@
+"""The journal's records: bytes of events, runs, specs and orders, and back.
+
+Every member of every value has a field of its own, so what is decoded equals what was
+encoded. Two things are not told apart: a list and a tuple within JSON both come back
+as a list, any kind of mapping as a dict. Integers have 64 bits, text has no lone
+surrogates: anything else raises `ValueError`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.ids import OrderNumber, RunId, Seq
+from fleetgate.core.journal.forms import Form, Forms, descriptor_of
+from fleetgate.core.run import Run
+from fleetgate.schemas.journal.v1 import event_pb2, run_pb2
+
+_FORMS: Final = Forms(
+    *get_args(e.Event),
+    *get_args(c.Input),
+    *get_args(c.RunCommand),
+    *(e.Source, e.Outcome, c.Origin, c.RunSpec, c.Script),
+    *(e.RunState, e.Stream, e.Decision, e.Reason, c.Signal, c.CancelScope),
+)
+
+_RECORDED: Final = Form(
+    e.Recorded, descriptor_of(event_pb2.Recorded), _FORMS, apart=frozenset({"run", "seq"})
+)
+_RUN: Final = Form(
+    Run,
+    descriptor_of(run_pb2.Run),
+    _FORMS,
+    apart=frozenset({"id", "last_seq", "native_seq", "spec", "routed"}),
+)
+_SPEC: Final = Form(c.RunSpec, descriptor_of(run_pb2.RunSpec), _FORMS)
+_ORDER: Final = Form(
+    c.Order, descriptor_of(run_pb2.Order), _FORMS, apart=frozenset({"run", "number"})
+)
+
+
+def encode_event(recorded: e.Recorded) -> bytes:
+    """An event's record, without its run and number: those are its key.
+
+    Raises: `ValueError`.
+    """
+    return event_pb2.Recorded(**_RECORDED.fields(recorded)).SerializeToString()
+
+
+def decode_event(run: RunId, seq: Seq, record: bytes) -> e.Recorded:
+    """The event `seq` of `run`."""
+    return _RECORDED.value(event_pb2.Recorded.FromString(record), run=run, seq=seq)
+
+
+def encode_run(run: Run) -> bytes:
+    """A run's record, without its id, its two numbers and its specs.
+
+    Raises: `ValueError`.
+    """
+    return run_pb2.Run(**_RUN.fields(run)).SerializeToString()
+
+
+def encode_specs(run: Run) -> bytes:
+    """A run's spec, and its routed spec if it has one; the same bytes for equal specs.
+
+    Raises: `ValueError`.
+    """
+    specs = run_pb2.Specs(
+        spec=_SPEC.fields(run.spec),
+        routed=None if run.routed is None else _SPEC.fields(run.routed),
+    )
+    return specs.SerializeToString(deterministic=True)
+
+
+def decode_run(id: RunId, last_seq: int, native_seq: int, record: bytes, specs: bytes) -> Run:
+    """The run `id` with its numbers."""
+    both = run_pb2.Specs.FromString(specs)
+    return _RUN.value(
+        run_pb2.Run.FromString(record),
+        id=id,
+        last_seq=last_seq,
+        native_seq=native_seq,
+        spec=_SPEC.value(both.spec),
+        routed=_SPEC.value(both.routed) if both.HasField("routed") else None,
+    )
+
+
+def encode_order(order: c.Order) -> bytes:
+    """An order's record, without its run and number: those are its key.
+
+    Raises: `ValueError`.
+    """
+    return run_pb2.Order(**_ORDER.fields(order)).SerializeToString()
+
+
+def decode_order(run: RunId, number: int, record: bytes) -> c.Order:
+    """The order `number` of `run`."""
+    message = run_pb2.Order.FromString(record)
+    return _ORDER.value(message, run=run, number=OrderNumber(number))

@@ -1,0 +1,261 @@
+"""Rows into the tables of an SQLite journal and out of them. Synchronous, and only SQL."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Final, assert_never
+
+from fleetgate.core.events import Recorded
+from fleetgate.core.ids import OrderNumber, RunId, Seq
+from fleetgate.core.journal.api import (
+    JournalConflict,
+    MarkOrder,
+    OpenOrder,
+    OpenRun,
+    PutNote,
+    RunFilter,
+)
+from fleetgate.core.journal.records import decode_event, decode_order, decode_run
+from fleetgate.core.journal.rows import LAST_SEQ, EventRows, OrderRow, Row, RunRow, conflict_of
+from fleetgate.core.run import Run
+
+_MOVE: Final = (
+    "UPDATE runs SET last_seq = ?, native_seq = ? WHERE id = ? AND last_seq = ? RETURNING run"
+)
+_CHANGE: Final = (
+    "UPDATE runs SET state = ?, ended = ?, acknowledged = ?, open = ?, pending = ?,"
+    " last_seq = ?, native_seq = ? WHERE id = ? AND last_seq = ? RETURNING run"
+)
+_INSERT: Final = (
+    "INSERT INTO runs (id, link, state, created, ended, last_seq, native_seq, acknowledged,"
+    " open, pending) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING run"
+)
+_RECORD: Final = (
+    "INSERT INTO records VALUES (?, ?) ON CONFLICT DO UPDATE SET record = excluded.record"
+)
+_SPECS: Final = (
+    "INSERT INTO specs VALUES (?, ?) ON CONFLICT DO UPDATE SET record = excluded.record"
+    " WHERE record <> excluded.record"
+)
+_EVENT: Final = "INSERT INTO events VALUES (?, ?)"
+_ORDER: Final = "INSERT OR REPLACE INTO orders VALUES (?, ?, 0, ?)"
+_KEY: Final = "INSERT OR REPLACE INTO keys VALUES (?, ?, ?)"
+_SENT: Final = (
+    "UPDATE orders SET sent = 1 WHERE run = (SELECT run FROM runs WHERE id = ?) AND number = ?"
+)
+_SETTLED: Final = (
+    "DELETE FROM orders WHERE run = (SELECT run FROM runs WHERE id = ?) AND number = ?"
+)
+_PROBE: Final = "UPDATE meta SET value = value + 1 WHERE name = 'probes'"
+
+_RUN: Final = (
+    "SELECT run, id, last_seq, native_seq, records.record, specs.record"
+    " FROM runs JOIN records USING (run) JOIN specs USING (run)"
+)
+_READ: Final = "SELECT record FROM events WHERE place > ? AND place <= ? ORDER BY place LIMIT ?"
+
+
+def commit(
+    connection: sqlite3.Connection, groups: Sequence[Sequence[Row]]
+) -> Mapping[int, JournalConflict]:
+    """Write all groups in one transaction, but for those that contradict what is there.
+    Without groups, write a counter to see whether writing works.
+
+    Raises: `sqlite3.Error`, and none of them has left a trace.
+    """
+    refused: dict[int, JournalConflict] = {}
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            found = _write_groups(connection, groups, refused)
+            connection.execute("ROLLBACK" if found else "COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        if not found:
+            return refused
+        refused.update(found)
+
+
+def _write_groups(
+    connection: sqlite3.Connection,
+    groups: Sequence[Sequence[Row]],
+    refused: Mapping[int, JournalConflict],
+) -> Mapping[int, JournalConflict]:
+    """Write all but the `refused`; answer the first further one to refuse, if there is one."""
+    if not groups:
+        connection.execute(_PROBE)
+    for index, rows in enumerate(groups):
+        if index not in refused:
+            try:
+                for row in rows:
+                    _write(connection, row)
+            except JournalConflict as conflict:
+                return {index: conflict}
+    return {}
+
+
+def _write(connection: sqlite3.Connection, row: Row) -> None:
+    match row:
+        case EventRows():
+            _write_events(connection, row)
+        case RunRow():
+            _write_run(connection, row)
+        case OrderRow():
+            _write_order(connection, row)
+        case MarkOrder():
+            connection.execute(_SETTLED if row.settled else _SENT, (row.run, row.number))
+        case PutNote(space, key, None):
+            connection.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, key))
+        case PutNote(space, key, value):
+            connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (space, key, value))
+        case _:
+            assert_never(row)
+
+
+def _write_events(connection: sqlite3.Connection, row: EventRows) -> None:
+    numbers = (row.last, row.native_seq, row.id, row.first - 1)
+    if row.run is None:
+        run = _key(connection.execute(_MOVE, numbers))
+    else:
+        run = _key(connection.execute(_CHANGE, (*_changing(row.run), *numbers)))
+    if run is None:
+        raise _conflict(connection, row, row.id)
+    if row.run is not None:
+        _write_records(connection, run, row.run)
+    places = itertools.count(_place(run, row.first))
+    connection.executemany(_EVENT, zip(places, row.records, strict=False))
+
+
+def _write_run(connection: sqlite3.Connection, row: RunRow) -> None:
+    numbers = (row.last_seq, row.native_seq, row.id, row.last_seq)
+    run = _key(connection.execute(_CHANGE, (*_changing(row), *numbers)))
+    if run is None and not row.last_seq:
+        new = (row.id, row.link, row.state, row.created, row.ended, 0, row.native_seq)
+        last = (row.acknowledged, row.open, row.pending)
+        run = _key(connection.execute(_INSERT, (*new, *last)))
+    if run is None:
+        raise _conflict(connection, row, row.id)
+    _write_records(connection, run, row)
+
+
+def _changing(row: RunRow) -> tuple[str, int, int, bool, bool]:
+    return (row.state, row.ended, row.acknowledged, row.open, row.pending)
+
+
+def _write_records(connection: sqlite3.Connection, run: int, row: RunRow) -> None:
+    connection.execute(_RECORD, (run, row.record))
+    connection.execute(_SPECS, (run, row.specs))
+
+
+def _write_order(connection: sqlite3.Connection, row: OrderRow) -> None:
+    run = _key(connection.execute("SELECT run FROM runs WHERE id = ?", (row.run,)))
+    if run is None:
+        raise _conflict(connection, row, row.run)
+    connection.execute(_ORDER, (run, row.number, row.record))
+    if row.key is not None:
+        connection.execute(_KEY, (run, row.key, row.number))
+
+
+def _place(run: int, seq: int) -> int:
+    return (run << 32) + seq
+
+
+def _key(cursor: sqlite3.Cursor) -> int | None:
+    """The one number of the one row, if there is one. It reads to the end: a statement that
+    is not at its end would keep the transaction open."""
+    rows: list[tuple[int]] = cursor.fetchall()
+    return rows[0][0] if rows else None
+
+
+def _conflict(
+    connection: sqlite3.Connection, row: RunRow | EventRows | OrderRow, id: RunId
+) -> JournalConflict:
+    last = _key(connection.execute("SELECT last_seq FROM runs WHERE id = ?", (id,)))
+    conflict = conflict_of(row, last)
+    if conflict is None:
+        raise AssertionError(f"run {id} refused a row that its last event {last} allows")
+    return conflict
+
+
+# --- reading
+
+
+def read(
+    connection: sqlite3.Connection, run: RunId, after: int, items: int, size: int
+) -> list[Recorded]:
+    """As `Journal.read`."""
+    key = _key(connection.execute("SELECT run FROM runs WHERE id = ?", (run,)))
+    if key is None:
+        return []
+    batch: list[Recorded] = []
+    cursor = connection.execute(_READ, (_place(key, after), _place(key, LAST_SEQ), items))
+    try:
+        for (record,) in cursor:
+            size -= len(record)
+            if batch and size < 0:
+                break
+            batch.append(decode_event(run, Seq(after + len(batch) + 1), record))
+    finally:
+        cursor.close()  # a read that is left open would hold up the checkpoints
+    return batch
+
+
+def get(connection: sqlite3.Connection, run: RunId) -> Run | None:
+    """As `Journal.get`."""
+    rows = connection.execute(f"{_RUN} WHERE id = ?", (run,)).fetchall()
+    return _run(rows[0]) if rows else None
+
+
+def find(connection: sqlite3.Connection, which: RunFilter) -> list[Run]:
+    """As `Journal.find`."""
+    wanted = ["1"]
+    values: list[str] = []
+    if which.link is not None:
+        wanted.append("link = ?")
+        values.append(which.link)
+    if which.open_only:
+        wanted.append("open")
+    if which.unacknowledged:
+        wanted.append("pending")
+    rows = connection.execute(f"{_RUN} WHERE {' AND '.join(wanted)} ORDER BY id", values)
+    return [_run(row) for row in rows.fetchall()]
+
+
+def open_runs(connection: sqlite3.Connection) -> list[OpenRun]:
+    """As `Journal.open_runs`, in one transaction."""
+    connection.execute("BEGIN")
+    try:
+        rows = connection.execute(f"{_RUN} WHERE open ORDER BY created, run").fetchall()
+        return [_open_run(connection, row) for row in rows]
+    finally:
+        connection.execute("COMMIT")
+
+
+def notes(connection: sqlite3.Connection, space: str) -> dict[str, bytes]:
+    """As `Journal.notes`."""
+    return dict(connection.execute("SELECT key, value FROM notes WHERE space = ?", (space,)))
+
+
+_RunColumns = tuple[int, str, int, int, bytes, bytes]
+
+
+def _run(row: _RunColumns) -> Run:
+    _, id, last_seq, native_seq, record, specs = row
+    return decode_run(RunId(id), last_seq, native_seq, record, specs)
+
+
+def _open_run(connection: sqlite3.Connection, row: _RunColumns) -> OpenRun:
+    key, run = row[0], _run(row)
+    orders = connection.execute(
+        "SELECT number, record, sent FROM orders WHERE run = ? ORDER BY number", (key,)
+    )
+    keys = connection.execute("SELECT key, number FROM keys WHERE run = ?", (key,))
+    return OpenRun(
+        run,
+        tuple(OpenOrder(decode_order(run.id, n, record), bool(sent)) for n, record, sent in orders),
+        {key: OrderNumber(number) for key, number in keys},
+    )

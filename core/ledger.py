@@ -1,0 +1,169 @@
+"""The open runs and the line to the journal: numbering, committing, publishing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import attrs
+import trio
+
+from fleetgate.core.errors import IllegalTransition, Unavailable
+from fleetgate.core.events import Diagnosed, Event, Recorded, RunState, Source
+from fleetgate.core.ids import RunId
+from fleetgate.core.journal.api import Append, Done, Journal, PutRun, Write
+from fleetgate.core.limits import Limits
+from fleetgate.core.run import Run
+from fleetgate.core.slots import Slot
+from fleetgate.core.timers import NANOS, Clock
+
+
+class Ledger:
+    """Every open run's slot, and the only hand that writes runs and events.
+
+    `visible` is called once per group of commits for each run that changed: a plain call
+    that must not raise.
+    """
+
+    def __init__(
+        self, journal: Journal, clock: Clock, limits: Limits, visible: Callable[[Slot], None]
+    ) -> None:
+        self.journal = journal
+        self.clock = clock
+        self.limits = limits
+        self.slots: dict[RunId, Slot] = {}
+        self._visible = visible
+        self._dirty: dict[Slot, None] = {}
+        self._flag = trio.Event()
+
+    def check(self) -> None:
+        """Refuse new work while commits fail.
+
+        Raises: `Unavailable`.
+        """
+        failing = self.journal.pressure().failing
+        if failing is not None:
+            raise Unavailable(f"the journal cannot be written ({failing}); try again later")
+
+    def record(
+        self,
+        slot: Slot,
+        events: Sequence[Event],
+        source: Source | None = None,
+        *,
+        also: Sequence[Write] = (),
+        then: Callable[[], None] | None = None,
+    ) -> None:
+        """Number `events` and put them in line, with `also` in the same commit. `then` is
+        called once they are durable. What does not follow from the run's state is recorded as
+        a diagnosis in its place, so that a worker's own numbering stays whole. Nothing is
+        recorded behind the end (I5)."""
+        now = self.clock()
+        before = slot.run
+        batch = self._number(slot, events, now, source)
+        if not batch:
+            return
+        if source is not None and source.seq is not None:
+            slot.native_seq = source.seq
+        slot.run = _stamped(slot.run, source, now)
+        changed = slot.written() if slot.run is not before else None
+        append = Append(slot.run.id, batch, slot.native_seq, changed)
+        done = partial(self._appended, slot, batch, slot.run, slot.native_seq, then)
+        self.journal.enqueue((append, *also), done)
+
+    def _number(
+        self, slot: Slot, events: Sequence[Event], now: int, source: Source | None
+    ) -> tuple[Recorded, ...]:
+        batch: list[Recorded] = []
+        for event in events:
+            if slot.run.state.terminal:
+                break
+            try:
+                batch.append(slot.number(event, now, source))
+            except IllegalTransition as error:
+                said = Diagnosed(str(error), "illegal_transition")
+                batch.append(slot.number(said, now, source))
+        return tuple(batch)
+
+    def _appended(
+        self,
+        slot: Slot,
+        batch: tuple[Recorded, ...],
+        run: Run,
+        native_seq: int,
+        then: Callable[[], None] | None,
+        error: Exception | None,
+    ) -> None:
+        if error is not None:
+            return  # given up because the journal closes: nothing of it was shown to anyone
+        slot.publish(batch, run, native_seq)
+        self.touch(slot)
+        if then is not None:
+            then()
+
+    def touch(self, slot: Slot) -> None:
+        """Have `visible` called for this slot soon."""
+        self._dirty[slot] = None
+        self._flag.set()
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """Put in line what nobody waits for and what must not be lost."""
+        self.journal.enqueue(writes, _nothing)
+
+    def put(self, slot: Slot, done: Done | None = None) -> None:
+        """Put the run's row in line; `done` is told as the journal tells."""
+        put = partial(self._put, slot, slot.run, done or _nothing)
+        self.journal.enqueue((PutRun(slot.written()),), put)
+
+    def _put(self, slot: Slot, run: Run, done: Done, error: Exception | None) -> None:
+        if error is None:
+            slot.visible = run
+        done(error)
+
+    async def commit(self, enqueue: Callable[[Done], None]) -> None:
+        """Let `enqueue` put something in line, and wait until it is durable.
+
+        Raises: `Unavailable`: it was given up, or is not durable in time (then it may
+        yet become so). Cancelled, it may or may not become durable.
+        """
+        self.check()
+        answered = trio.Event()
+        errors: list[Exception] = []
+
+        def done(error: Exception | None) -> None:
+            if error is not None:
+                errors.append(error)
+            answered.set()
+
+        with trio.move_on_after(self.limits.answer_within / NANOS) as scope:
+            await self.journal.wait_room()
+            enqueue(done)
+            await answered.wait()
+        if errors:
+            raise Unavailable(f"the journal cannot be written ({errors[0]}); try again later")
+        if scope.cancelled_caught:
+            raise Unavailable("the journal did not commit in time; ask for the run before retrying")
+
+    async def publish(self) -> None:
+        """Show what was committed, until cancelled."""
+        while True:
+            await self._flag.wait()
+            self._flag = trio.Event()
+            dirty, self._dirty = self._dirty, {}
+            for slot in dirty:
+                slot.tell()
+                self._visible(slot)
+
+
+def _stamped(run: Run, source: Source | None, now: int) -> Run:
+    if source is not None and not run.accepted:
+        run = attrs.evolve(run, accepted=True)
+    if run.state is RunState.RUNNING and not run.started:
+        run = attrs.evolve(run, started=now)
+    if run.state.terminal and not run.ended:
+        run = attrs.evolve(run, ended=now)
+    return run
+
+
+def _nothing(error: Exception | None) -> None:
+    """Nobody waits for this write."""

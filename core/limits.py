@@ -1,0 +1,40 @@
+"""The hub's limits: each with a name, a unit, a reason, and what happens at it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+SECOND: Final = 1_000_000_000
+
+
+@attrs.frozen(slots=True)
+class Limits:
+    """Durations are nanoseconds."""
+
+    open_runs: int = 100_000
+    """Runs that have not ended. At it a start is refused `resource_exhausted`. A slot in
+    memory takes a few kilobytes, so this bounds them to some hundred megabytes."""
+
+    run_orders: int = 10_000
+    """Orders of one run that its worker has not confirmed. At it a further command is
+    refused `resource_exhausted`."""
+
+    order_size: int = 1 << 20
+    """Bytes of one input. Above it, `invalid_argument`: agency and rvbox frames both end there."""
+
+    answer_within: int = 10 * SECOND
+    """How long a command waits for its commit before it is answered `unavailable`: longer
+    than a busy disk takes, shorter than the peers' own patience (15 s and 30 s)."""
+
+    ask_within: int = 20 * SECOND
+    """How long a worker may take to answer a question before it counts as `unavailable`."""
+
+    lost_after: int = 24 * 3600 * SECOND
+    """How long runs wait for a worker that is away, where its protocol sets no grace of its
+    own, before they are `lost`: an accepted run always ends (I5)."""
+
+    end_margin: int = 30 * SECOND
+    """How long after its timeout a run may take to end at a worker before the hub ends it:
+    rvbox gives a process 10 s after TERMINATE, and links have delays."""

@@ -1,0 +1,149 @@
+"""Commands about an open run: decided, made durable, handed to its worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import attrs
+
+from fleetgate.core import commands as c
+from fleetgate.core.answers import Accepted
+from fleetgate.core.crew import Crew
+from fleetgate.core.errors import InvalidArgument, ResourceExhausted
+from fleetgate.core.journal.api import Done, MarkOrder, OpenOrder, PutOrder, PutRun, Write
+from fleetgate.core.ledger import Ledger
+from fleetgate.core.limits import Limits
+from fleetgate.core.run import Run, Verdict, decide, give_input
+from fleetgate.core.slots import Slot
+
+
+class Orders:
+    """Gives commands to open runs, one at a time per run, in the order they came."""
+
+    def __init__(
+        self, ledger: Ledger, crew: Crew, limits: Limits, route: Callable[[Run], Run]
+    ) -> None:
+        self._ledger = ledger
+        self._crew = crew
+        self._limits = limits
+        self._route = route
+
+    def opening(self, run: Run) -> tuple[Run, tuple[OpenOrder, ...]]:
+        """What the spec itself feeds to the run's input, and the run with that counted.
+
+        Raises: `InvalidArgument`.
+        """
+        given = run.work.input
+        if not isinstance(given, c.ShellCommand) or given.stdin is None:
+            return run, ()
+        commands: list[c.SendInput | c.CloseInput] = [c.SendInput(run.id, given.stdin)]
+        if not run.spec.interactive:
+            commands.append(c.CloseInput(run.id))
+        orders: list[OpenOrder] = []
+        for command in commands:
+            self._check_size(command)
+            run = give_input(run, closes=isinstance(command, c.CloseInput)).run
+            orders.append(OpenOrder(_order(run, command, run.created), sent=False))
+        return run, tuple(orders)
+
+    def _check_size(self, command: c.RunCommand) -> None:
+        limit = self._limits.order_size
+        if isinstance(command, c.SendInput) and len(command.data) > limit:
+            raise InvalidArgument(
+                f"an input may have {limit} bytes, {len(command.data)} came; send it in pieces"
+            )
+
+    async def give(self, slot: Slot, command: c.RunCommand, key: str | None) -> Accepted:
+        """Decide and perform `command`; the answer is durable.
+
+        Raises: `Refusal`. Cancelled, it may or may not be performed.
+        """
+        self._check_size(command)
+        async with slot.lock:
+            if key is not None and key in slot.keys:
+                return Accepted(slot.seen(), slot.seen())
+            before = [slot.run]
+            await self._ledger.commit(partial(self._decide, slot, command, key, before))
+            return Accepted(before[0], slot.seen())
+
+    def _decide(
+        self, slot: Slot, command: c.RunCommand, key: str | None, before: list[Run], done: Done
+    ) -> None:
+        """Decide and put in line, without a wait between the two."""
+        before[0] = slot.run
+        verdict = decide(slot.run, command)
+        if verdict.order and len(slot.orders) >= self._limits.run_orders:
+            raise ResourceExhausted(
+                f"run {slot.run.id} has {len(slot.orders)} unconfirmed commands, which is the "
+                "limit; wait until its worker confirms some"
+            )
+        if isinstance(command, c.SupplyScript):
+            verdict = attrs.evolve(verdict, run=self._route(verdict.run))
+        if verdict.run is slot.run and not verdict.events:
+            done(None)
+        else:
+            self._enqueue(slot, command, verdict, key, done)
+
+    def _enqueue(
+        self, slot: Slot, command: c.RunCommand, verdict: Verdict, key: str | None, done: Done
+    ) -> None:
+        """The slot counts the command as given from here on; where the journal gives it up,
+        slot and row go back."""
+        before = slot.run
+        slot.run = verdict.run
+        order = _order(slot.run, command, self._ledger.clock()) if verdict.order else None
+        sent = order is not None and self._crew.hands_at_once(slot)
+
+        def durable() -> None:
+            if key is not None and order is not None:
+                slot.keys[key] = order.number
+            if order is not None:
+                slot.orders[order.number] = OpenOrder(order, sent)
+                self._crew.hand(slot, order)
+            if isinstance(command, c.SupplyScript):
+                self._crew.line_up(slot)
+                self._crew.dispatch(slot.run.pool)
+            done(None)
+
+        def committed(error: Exception | None) -> None:
+            if error is None:
+                slot.visible = _as_given(slot.visible, verdict.run)
+                durable()
+                return
+            slot.run = _as_given(slot.run, before)
+            self._ledger.put(slot)
+            done(error)
+
+        writes = _writes(order, key, sent)
+        if verdict.events:
+            self._ledger.record(slot, verdict.events, also=writes, then=durable)
+        else:
+            row = PutRun(slot.written())
+            self._ledger.journal.enqueue((row, *writes), committed, may_fail=True)
+
+
+def _as_given(run: Run, given: Run) -> Run:
+    """`run` with the members that commands change, and no event does, as in `given`."""
+    return attrs.evolve(
+        run,
+        spec=given.spec,
+        pool=given.pool,
+        routed=given.routed,
+        inputs=given.inputs,
+        input_closed=given.input_closed,
+        orders=given.orders,
+        canceling=given.canceling,
+    )
+
+
+def _order(run: Run, command: c.RunCommand, now: int) -> c.Order:
+    is_input = isinstance(command, c.SendInput | c.CloseInput)
+    return c.Order(run.id, run.orders, command, run.inputs if is_input else 0, now)
+
+
+def _writes(order: c.Order | None, key: str | None, sent: bool) -> tuple[Write, ...]:
+    if order is None:
+        return ()
+    put = PutOrder(order, key)
+    return (put, MarkOrder(order.run, order.number, settled=False)) if sent else (put,)

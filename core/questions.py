@@ -1,0 +1,116 @@
+"""Questions to workers: who is asked, and what their answers amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+
+import attrs
+import trio
+
+from fleetgate.core.answers import AccountList, Answer, ProviderList
+from fleetgate.core.commands import ProbeWorkers, ReadUsage
+from fleetgate.core.errors import Refusal, Unavailable
+from fleetgate.core.limits import Limits
+from fleetgate.core.roster import Roster, Worker
+from fleetgate.core.timers import NANOS
+from fleetgate.core.worker import AccountReport, Liveness, ProviderReport, Reports
+
+
+@attrs.define(slots=True)
+class _Pending:
+    answered: trio.Event = attrs.field(factory=trio.Event)
+    reports: Reports | Refusal | None = None
+
+
+class Questions:
+    """The questions that workers have not answered yet."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._ids = count(1)
+        self._pending: dict[int, _Pending] = {}
+
+    async def put(
+        self,
+        question: ProbeWorkers | ReadUsage,
+        pools: Mapping[str, tuple[str, ...]],
+        roster: Roster,
+    ) -> Answer:
+        """Ask every worker of `pools`, side by side, and join what they say; a provider that
+        several report on is told of once, installed before missing. A pool whose workers do
+        not answer questions speaks by its routes' provider names."""
+        providers: list[ProviderReport] = []
+        accounts: list[AccountReport] = []
+        async with trio.open_nursery() as nursery:
+            for pool, names in pools.items():
+                workers = [w for w in roster.of(pool) if w.liveness is not Liveness.AWAY]
+                asked = [w for w in workers if w.info.asks]
+                for worker in asked:
+                    nursery.start_soon(self._ask, worker, question, providers, accounts)
+                if not asked:
+                    _speak_for(pool, names, workers, providers, accounts)
+        if isinstance(question, ProbeWorkers):
+            first = sorted(providers, key=lambda p: not p.installed)
+            return ProviderList(tuple({p.provider: p for p in reversed(first)}.values())[::-1])
+        supported = sorted(accounts, key=lambda a: not a.supported)
+        return AccountList(tuple({a.provider: a for a in reversed(supported)}.values())[::-1])
+
+    async def _ask(
+        self,
+        worker: Worker,
+        question: ProbeWorkers | ReadUsage,
+        providers: list[ProviderReport],
+        accounts: list[AccountReport],
+    ) -> None:
+        reports = await self._answer_of(worker, question)
+        if isinstance(reports, Refusal):
+            pool = worker.info.pool
+            providers.append(ProviderReport(pool, installed=False, detail=reports.message))
+            accounts.append(AccountReport(pool, supported=False, error=reports.message))
+            return
+        for report in reports:
+            if isinstance(report, ProviderReport):
+                providers.append(report)
+            else:
+                accounts.append(report)
+
+    async def _answer_of(
+        self, worker: Worker, question: ProbeWorkers | ReadUsage
+    ) -> Reports | Refusal:
+        id = next(self._ids)
+        pending = self._pending[id] = _Pending()
+        try:
+            if worker.port is not None:
+                worker.port.ask(id, question)
+            with trio.move_on_after(self._limits.ask_within / NANOS):
+                await pending.answered.wait()
+        finally:
+            del self._pending[id]
+        if pending.reports is None:
+            return Unavailable(f"worker {worker.info.id} did not answer in time")
+        return pending.reports
+
+    def respond(self, question_id: int, reports: Reports | Refusal) -> None:
+        """Take an answer; one that nobody waits for any more is dropped."""
+        pending = self._pending.get(question_id)
+        if pending is not None:
+            pending.reports = reports
+            pending.answered.set()
+
+
+def _speak_for(
+    pool: str,
+    names: tuple[str, ...],
+    workers: list[Worker],
+    providers: list[ProviderReport],
+    accounts: list[AccountReport],
+) -> None:
+    listed = [report for worker in workers for report in worker.info.providers]
+    if listed:
+        providers += listed
+    else:
+        detail = f"{len(workers)} worker(s) of {pool} connected"
+        providers += (ProviderReport(n, bool(workers), detail=detail) for n in names or (pool,))
+    known = {report.provider for report in listed} or set(names or (pool,))
+    accounts += (AccountReport(name, supported=False) for name in sorted(known))

@@ -1,0 +1,163 @@
+"""The workers: who is connected under which epoch, how many more runs each takes, and
+which one takes a run that waits. Bookkeeping only; the hub acts on what it says."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
+from fleetgate.core.errors import Fenced, InstanceConflict
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
+from fleetgate.core.slots import Slot
+from fleetgate.core.worker import Liveness, WorkerInfo, WorkerStatus
+
+KNOWN_SESSIONS: Final = 10_000
+"""Native sessions whose worker is remembered; the ones used longest ago are forgotten
+first, and a run that resumes one of those goes to any worker."""
+
+
+class Port(Protocol):
+    """How the hub reaches one worker over one link. No method blocks or raises."""
+
+    def perform(self, order: Order) -> None:
+        """Give the worker an order."""
+
+    def ask(self, question_id: int, question: ProbeWorkers | ReadUsage) -> None:
+        """Ask the worker; `Hub.respond` takes the answer."""
+
+    def committed(self, run: RunId, native_seq: int) -> None:
+        """What was recorded of `run` up to the worker's number `native_seq` is durable."""
+
+    def fenced(self, reason: str) -> None:
+        """A newer link of this worker has taken over."""
+
+
+class Worker:
+    """One worker, connected or awaited."""
+
+    __slots__ = (
+        "epoch",
+        "free",
+        "grace",
+        "held",
+        "held_back",
+        "info",
+        "liveness",
+        "port",
+        "runs",
+        "since",
+    )
+
+    def __init__(self, info: WorkerInfo, epoch: Epoch, since: int) -> None:
+        self.info = info
+        self.epoch = epoch
+        self.liveness = Liveness.AWAY
+        self.port: Port | None = None
+        self.free: int | None = 0
+        self.grace: int | None = info.grace
+        self.runs: dict[RunId, Slot] = {}
+        self.held: set[tuple[RunId, OrderNumber]] = set()
+        """Orders that its admission told it of: not to be handed over once more."""
+        self.held_back: list[Order] = []
+        """Orders that came while it compares what it holds."""
+        self.since = since
+
+    @property
+    def takes_runs(self) -> bool:
+        """Whether it may be given one more run now."""
+        return self.liveness is Liveness.READY and (self.free is None or self.free > 0)
+
+    def status(self) -> WorkerStatus:
+        """How it stands."""
+        return WorkerStatus(
+            self.info, self.liveness, self.epoch, self.free, len(self.runs), self.since
+        )
+
+    def note(self) -> bytes:
+        """What must survive a restart of the gateway."""
+        kept = {"epoch": self.epoch, "grace": self.grace, "pool": self.info.pool}
+        return json.dumps(kept).encode()
+
+
+def remembered(id: WorkerId, note: bytes, now: int) -> Worker:
+    """A worker as known from its note: away until it comes back."""
+    kept = json.loads(note)
+    info = WorkerInfo(id, kept["pool"], frozenset(), grace=kept["grace"])
+    return Worker(info, Epoch(kept["epoch"]), now)
+
+
+class Roster:
+    """All workers by id, and for each pool the runs that wait for one."""
+
+    def __init__(self) -> None:
+        self.workers: dict[WorkerId, Worker] = {}
+        self.waiting: dict[str, deque[Slot]] = {}
+        self.sessions: OrderedDict[str, WorkerId] = OrderedDict()
+
+    def of(self, pool: str) -> Iterator[Worker]:
+        """The workers of a southbound entry."""
+        return (w for w in self.workers.values() if w.info.pool == pool)
+
+    def current(self, id: WorkerId, epoch: Epoch) -> Worker:
+        """The worker, if `epoch` is its newest.
+
+        Raises: `Fenced`.
+        """
+        worker = self.workers.get(id)
+        if worker is None or worker.epoch != epoch or worker.port is None:
+            raise Fenced(f"worker {id}: epoch {epoch} is not the current one; connect anew")
+        return worker
+
+    def check_instance(self, info: WorkerInfo) -> None:
+        """Refuse a second live instance of an exclusive worker.
+
+        Raises: `InstanceConflict`.
+        """
+        worker = self.workers.get(info.id)
+        if worker is None or worker.port is None or not info.exclusive:
+            return
+        if worker.info.instance != info.instance:
+            raise InstanceConflict(
+                f"another instance of worker {info.id} is connected; stop it first"
+            )
+
+    def line(self, pool: str) -> deque[Slot]:
+        """The runs that wait in a pool, oldest first."""
+        return self.waiting.setdefault(pool, deque())
+
+    def has_room(self, pool: str) -> bool:
+        """Whether any worker of the pool takes one more run."""
+        return any(worker.takes_runs for worker in self.of(pool))
+
+    def choose(self, slot: Slot) -> Worker | None:
+        """The worker that takes this run now: the one that its session lives at, else the
+        one with the fewest runs. None: it waits."""
+        home = self.sessions.get(session_key(slot) or "")
+        if home is not None and home in self.workers:
+            worker = self.workers[home]
+            return worker if worker.takes_runs else None
+        able = [w for w in self.of(slot.run.pool) if w.takes_runs]
+        return min(able, key=lambda w: len(w.runs), default=None)
+
+    def remember_session(self, pool: str, native_session: str, worker: WorkerId) -> str:
+        """Note where a session lives; the key of its note comes back."""
+        key = f"{pool}/{native_session}"
+        self.sessions[key] = worker
+        self.sessions.move_to_end(key)
+        return key
+
+    def oldest_session(self) -> str | None:
+        """A session to forget, where too many are known."""
+        if len(self.sessions) <= KNOWN_SESSIONS:
+            return None
+        return self.sessions.popitem(last=False)[0]
+
+
+def session_key(slot: Slot) -> str | None:
+    """Under which key a run looks for the worker of the session that it continues."""
+    work = slot.run.work
+    native = work.resume or work.session
+    return f"{slot.run.pool}/{native}" if native else None

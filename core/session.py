@@ -1,0 +1,33 @@
+"""Sessions: a conversation that outlives a run, and the worker it lives at."""
+
+from __future__ import annotations
+
+import attrs
+
+from fleetgate.core.ids import SessionId, WorkerId
+
+
+@attrs.frozen(slots=True)
+class Session:
+    """A session. `native_session` is the worker's own id for it, to resume by;
+    `generation` rises whenever the session moves to another worker, whose native id
+    starts anew."""
+
+    id: SessionId
+    worker: WorkerId
+    native_session: str | None = None
+    generation: int = 1
+
+
+def bind(session: Session | None, id: SessionId, worker: WorkerId) -> Session:
+    """The session as it is once a run of it was given to `worker`."""
+    if session is None:
+        return Session(id, worker)
+    if session.worker == worker:
+        return session
+    return Session(id, worker, None, session.generation + 1)
+
+
+def opened(session: Session, native_session: str) -> Session:
+    """The session once its worker named it."""
+    return attrs.evolve(session, native_session=native_session)

@@ -1,0 +1,14 @@
+"""What holds for every test: properties have no stopwatch, the whole suite uses every core."""
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A slow machine is no fault of the code under test, so nothing here measures time.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """None, so every core, for the whole suite; 0, so in this process, for chosen files,
+    where a debugger and `-s` must work."""
+    return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else None

@@ -1,0 +1,35 @@
+"""A journal in memory, a hub on it, and a worker of the hub."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import (
+    HandWorker,
+    hub_on,
+    worker_info,
+)
+from fleetgate.core.journal.api import Journal
+from fleetgate.core.journal.memory import open_memory_journal
+
+
+@pytest.fixture
+async def journal() -> AsyncIterator[Journal]:
+    async with open_memory_journal() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def hub(journal: Journal) -> AsyncIterator[Hub]:
+    async with hub_on(journal) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def worker(hub: Hub) -> HandWorker:
+    worker = HandWorker(hub, worker_info())
+    await worker.join()
+    return worker

@@ -1,0 +1,170 @@
+"""Workers: admission, fencing, giving out runs and orders, and grace."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.answers import WorkerList
+from fleetgate.core.errors import (
+    Fenced,
+    InstanceConflict,
+    WorkerNotFound,
+)
+from fleetgate.core.events import RunState
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import (
+    DONE,
+    HandWorker,
+    describe,
+    kinds,
+    read_until,
+    started,
+    worker_info,
+)
+from fleetgate.core.ids import OrderNumber, WorkerId
+from fleetgate.core.limits import SECOND
+
+
+async def test_I7_an_older_epoch_is_fenced(hub: Hub, worker: HandWorker) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    newer = HandWorker(hub, worker_info())
+    admission = await newer.admit()
+    assert newer.epoch == worker.epoch + 1
+    assert worker.port.fences == [f"another link of worker {worker.info.id} took over"]
+    assert [held.run.id for held in admission.held] == [run]
+    for act in (
+        lambda: worker.record(run, e.TextProduced("x"), seq=1),
+        lambda: worker.ready(),
+        lambda: worker.settle(run, OrderNumber(0)),
+        lambda: hub.report_capacity(worker.info.id, worker.epoch, 5),
+    ):
+        with pytest.raises(Fenced):
+            act()
+    worker.leave()
+    newer.ready()
+    newer.record(run, DONE, seq=1)
+    assert kinds(await read_until(hub, run, 2)) == ["RunAssigned", "RunFinished"]
+
+
+async def test_I7_another_live_instance_is_refused_where_it_matters(hub: Hub) -> None:
+    one = HandWorker(hub, worker_info(instance="i1", exclusive=True))
+    await one.join()
+    two = HandWorker(hub, worker_info(instance="i2", exclusive=True))
+    with pytest.raises(InstanceConflict):
+        await two.admit()
+    one.leave()
+    await two.admit()
+
+
+async def test_runs_wait_for_room(hub: Hub) -> None:
+    worker = HandWorker(hub, worker_info())
+    await worker.join(free=1)
+    one, two = await started(hub, "one"), await started(hub, "two")
+    await wait_all_tasks_blocked()
+    assert [order.run for order in worker.port.orders] == [one]
+    hub.report_capacity(worker.info.id, worker.epoch, 1)
+    await wait_all_tasks_blocked()
+    assert [order.run for order in worker.port.orders] == [one, two]
+
+
+async def test_orders_that_come_while_a_worker_compares_are_held_back(hub: Hub) -> None:
+    info = worker_info(numbered_input=True)
+    first = HandWorker(hub, info)
+    await first.join()
+    run = await started(hub)
+    await hub.submit(c.SendInput(run, b"a"))
+    first.leave()
+    await hub.submit(c.SendInput(run, b"b"))
+    back = HandWorker(hub, info)
+    admission = await back.admit()
+    assert [order.input for order in admission.held[0].orders] == [1, 2]
+    await hub.submit(c.SendInput(run, b"c"))
+    assert back.port.orders == []
+    back.ready()
+    assert [order.input for order in back.port.orders] == [3]
+
+
+async def test_confirmed_inputs_are_not_held(hub: Hub) -> None:
+    info = worker_info(numbered_input=True)
+    first = HandWorker(hub, info)
+    await first.join()
+    run = await started(hub)
+    for data in (b"a", b"b", b"c"):
+        await hub.submit(c.SendInput(run, data))
+    first.record(run, e.InputAccepted(2), seq=1)
+    await read_until(hub, run, 2)
+    first.leave()
+    admission = await HandWorker(hub, info).admit()
+    assert [order.input for order in admission.held[0].orders] == [3]
+
+
+async def test_an_input_reaches_a_worker_without_numbers_at_most_once(
+    hub: Hub, worker: HandWorker
+) -> None:
+    run = await started(hub)
+    await hub.submit(c.SendInput(run, b"a"))
+    worker.leave()
+    await hub.submit(c.SendInput(run, b"b"))
+    admission = await HandWorker(hub, worker_info()).admit()
+    assert [order.input for order in admission.held[0].orders] == [2]
+    events = await read_until(hub, run, 2)
+    assert isinstance(events[-1].event, e.Diagnosed)
+    assert events[-1].event.code == "input_uncertain"
+
+
+async def test_a_drained_worker_takes_no_runs_until_it_may(hub: Hub, worker: HandWorker) -> None:
+    await hub.submit(c.DrainWorker(worker.info.id))
+    await started(hub)
+    await wait_all_tasks_blocked()
+    assert worker.port.orders == []
+    listed = await hub.submit(c.ListWorkers())
+    assert isinstance(listed, WorkerList)
+    assert listed.workers[0].liveness.value == "draining"
+    await hub.submit(c.DrainWorker(worker.info.id, on=False))
+    await wait_all_tasks_blocked()
+    assert len(worker.port.orders) == 1
+    with pytest.raises(WorkerNotFound):
+        await hub.submit(c.DrainWorker(WorkerId("none")))
+
+
+async def test_I5_runs_of_a_worker_that_leaves_for_good_are_lost(
+    hub: Hub, worker: HandWorker
+) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.leave(gone=True)
+    await read_until(hub, run, 2)
+    assert (await describe(hub, run)).state is RunState.LOST
+
+
+async def test_I5_runs_are_lost_when_the_grace_is_over(
+    hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    worker = HandWorker(hub, worker_info(grace=30 * SECOND))
+    await worker.join()
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.leave()
+    await trio.sleep(29)
+    assert not (await describe(hub, run)).state.terminal
+    await trio.sleep(2)
+    assert (await describe(hub, run)).state is RunState.LOST
+
+
+async def test_a_worker_that_returns_in_its_grace_keeps_its_runs(
+    hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    worker = HandWorker(hub, worker_info(grace=30 * SECOND))
+    await worker.join()
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.leave()
+    await trio.sleep(29)
+    await worker.join()
+    await trio.sleep(100)
+    assert not (await describe(hub, run)).state.terminal

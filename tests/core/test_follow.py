@@ -1,0 +1,55 @@
+"""Following a run."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from fleetgate.core import events as e
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import (
+    DONE,
+    HandWorker,
+    kinds,
+    read_until,
+    started,
+)
+from fleetgate.core.ids import Seq
+
+
+async def test_I8_followers_read_from_their_own_cursor(hub: Hub, worker: HandWorker) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    seen: dict[int, list[int]] = {0: [], 2: [], 1000: []}
+
+    async def follow(after: int) -> None:
+        with hub.follow(run, Seq(after)) as follower:
+            async for batch in follower:
+                seen[after] += [each.seq for each in batch]
+
+    async with trio.open_nursery() as nursery:
+        for after in seen:
+            nursery.start_soon(follow, after)
+        for seq in range(1, 1200):
+            worker.record(run, e.TextProduced("x"), seq=seq)
+            if seq % 100 == 0:
+                await wait_all_tasks_blocked()
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    for after, numbers in seen.items():
+        assert numbers == list(range(after + 1, 1201))
+
+
+async def test_a_follower_of_an_ended_run_reads_it_all_and_waits(
+    hub: Hub, worker: HandWorker
+) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.record(run, DONE)
+    await read_until(hub, run, 2)
+    await wait_all_tasks_blocked()
+    events = await read_until(hub, run, 2)
+    assert kinds(events) == ["RunAssigned", "RunFinished"]
+    with trio.move_on_after(0.05) as scope, hub.follow(run, Seq(2)) as follower:
+        await follower.__anext__()
+    assert scope.cancelled_caught

@@ -1,0 +1,117 @@
+"""Commands to open runs: numbered, bounded, handed over in order."""
+
+from __future__ import annotations
+
+import hashlib
+
+import attrs
+import pytest
+from trio.testing import wait_all_tasks_blocked
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.errors import (
+    ApprovalNotFound,
+    InvalidArgument,
+    ResourceExhausted,
+)
+from fleetgate.core.events import RunState
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import (
+    HandWorker,
+    describe,
+    hub_on,
+    read_until,
+    started,
+)
+from fleetgate.core.ids import OrderNumber
+from fleetgate.core.journal.api import Journal
+from fleetgate.core.limits import Limits
+
+# --- orders
+
+
+async def test_orders_come_in_order_and_inputs_are_numbered(hub: Hub, worker: HandWorker) -> None:
+    run = await started(hub)
+    await hub.submit(c.SendInput(run, b"a"))
+    await hub.submit(c.SignalRun(run, c.Signal.INTERRUPT))
+    await hub.submit(c.CloseInput(run))
+    await wait_all_tasks_blocked()
+    assert worker.port.numbers(run) == [0, 1, 2, 3]
+    assert [order.input for order in worker.port.orders] == [0, 1, 0, 2]
+    with pytest.raises(InvalidArgument, match="closed"):
+        await hub.submit(c.SendInput(run, b"late"))
+
+
+async def test_stdin_of_the_spec_becomes_the_first_inputs(hub: Hub, worker: HandWorker) -> None:
+    run = await started(hub, spec=c.RunSpec(c.ShellCommand(argv=("cat",), stdin=b"abc")))
+    await read_until(hub, run, 1)
+    commands = [order.command for order in worker.port.orders][1:]
+    assert commands == [c.SendInput(run, b"abc"), c.CloseInput(run)]
+
+
+async def test_an_input_that_is_too_large_is_refused(hub: Hub) -> None:
+    run = await started(hub)
+    with pytest.raises(InvalidArgument, match="in pieces"):
+        await hub.submit(c.SendInput(run, bytes(Limits().order_size + 1)))
+
+
+async def test_I9_a_run_takes_so_many_unconfirmed_orders(journal: Journal) -> None:
+    async with hub_on(journal, Limits(run_orders=2)) as hub:
+        run = await started(hub)
+        await hub.submit(c.SendInput(run, b"a"))
+        await hub.submit(c.SendInput(run, b"b"))
+        with pytest.raises(ResourceExhausted):
+            await hub.submit(c.SendInput(run, b"c"))
+
+
+async def test_I9_so_many_runs_are_open(journal: Journal) -> None:
+    async with hub_on(journal, Limits(open_runs=1)) as hub:
+        await started(hub, "one")
+        with pytest.raises(ResourceExhausted):
+            await started(hub, "two")
+
+
+async def test_a_refused_order_is_told(hub: Hub, worker: HandWorker) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    await hub.submit(c.ResizeTerminal(run, 24, 80))
+    worker.settle(run, OrderNumber(1), InvalidArgument("no terminal here"))
+    events = await read_until(hub, run, 2)
+    assert events[-1].event == e.Diagnosed("no terminal here", "invalid_argument")
+    worker.settle(run, OrderNumber(1))
+
+
+async def test_approvals_are_resolved_once(hub: Hub, worker: HandWorker) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.record(run, e.ApprovalRequested("a", "Bash"))
+    await read_until(hub, run, 2)
+    assert (await describe(hub, run)).state is RunState.WAITING
+    with pytest.raises(ApprovalNotFound, match="open approvals: a"):
+        await hub.submit(c.ResolveApproval(run, "b", e.Decision.DENY))
+    await hub.submit(c.ResolveApproval(run, "a", e.Decision.ALLOW_ONCE))
+    assert worker.port.numbers(run) == [0, 1]
+    assert (await describe(hub, run)).state is RunState.RUNNING
+    with pytest.raises(ApprovalNotFound):
+        await hub.submit(c.ResolveApproval(run, "a", e.Decision.DENY))
+
+
+# --- scripts
+
+
+async def test_a_run_waits_for_its_script(hub: Hub, worker: HandWorker) -> None:
+
+    data = b"echo hi\n"
+    script = c.Script(len(data), hashlib.sha256(data).digest())
+    run = await started(hub, spec=c.RunSpec(c.ShellCommand(script=script)))
+    await read_until(hub, run, 1)
+    assert worker.port.orders == []
+    with pytest.raises(InvalidArgument):
+        await hub.submit(c.SupplyScript(run, b"other"))
+    await hub.submit(c.SupplyScript(run, data))
+    await read_until(hub, run, 2)
+    first = worker.port.orders[0].command
+    assert isinstance(first, c.StartRun)
+    assert isinstance(first.spec.input, c.ShellCommand)
+    assert first.spec.input.script == attrs.evolve(script, data=data)

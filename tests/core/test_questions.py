@@ -1,0 +1,52 @@
+"""Questions to workers."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from fleetgate.core import commands as c
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import (
+    HandWorker,
+    worker_info,
+)
+
+
+async def test_questions_go_to_workers_that_answer_and_others_are_spoken_for(hub: Hub) -> None:
+    from fleetgate.core.answers import AccountList, ProviderList
+    from fleetgate.core.worker import AccountReport, ProviderReport
+
+    answer = await hub.submit(c.ProbeWorkers("north"))
+    assert isinstance(answer, ProviderList)
+    assert [(p.provider, p.installed) for p in answer.providers] == [("claude", False)]
+    worker = HandWorker(hub, worker_info(asks=True))
+    await worker.join()
+    got: list[object] = []
+
+    async def ask(question: c.Command) -> None:
+        got.append(await hub.submit(question))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, c.ProbeWorkers("north"))
+        nursery.start_soon(ask, c.ReadUsage("north"))
+        await wait_all_tasks_blocked()
+        for number, question in worker.port.questions:
+            if isinstance(question, c.ProbeWorkers):
+                hub.respond(number, (ProviderReport("codex", True),))
+            else:
+                hub.respond(number, (AccountReport("codex", True, {"a": 1}),))
+    assert ProviderList((ProviderReport("codex", True),)) in got
+    assert AccountList((AccountReport("codex", True, {"a": 1}),)) in got
+    hub.respond(99, ())
+
+
+async def test_a_worker_that_does_not_answer_is_reported(
+    hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    from fleetgate.core.answers import AccountList
+
+    await HandWorker(hub, worker_info(asks=True)).join()
+    answer = await hub.submit(c.ReadUsage("north"))
+    assert isinstance(answer, AccountList)
+    assert answer.accounts[0].error is not None

@@ -1,0 +1,88 @@
+"""A run in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleetgate.core import events as e
+from fleetgate.core.errors import IllegalTransition
+from fleetgate.core.events import Recorded
+from fleetgate.core.hub_testing import CANCELED, start_run
+from fleetgate.core.ids import Epoch, Seq, WorkerId
+from fleetgate.core.run import start
+from fleetgate.core.slots import TAIL_ITEMS, TAIL_SIZE, Slot, body_size
+
+ASSIGNED = e.RunAssigned(WorkerId("pool/w"), Epoch(1))
+
+
+def make_slot() -> Slot:
+    return Slot(start(start_run(), now=100).run)
+
+
+def put(slot: Slot, *events: e.Event) -> tuple[Recorded, ...]:
+    batch = tuple(slot.number(event, 200, None) for event in events)
+    slot.publish(batch, slot.run, slot.native_seq)
+    return batch
+
+
+def test_I1_numbers_rise_by_one_and_times_never_fall() -> None:
+    slot = make_slot()
+    first = slot.number(ASSIGNED, 500, None)
+    second = slot.number(e.TextProduced("x"), 50, None)
+    assert (first.seq, second.seq) == (1, 2)
+    assert (first.time, second.time) == (500, 500)
+
+
+def test_an_event_that_does_not_follow_takes_no_number() -> None:
+    slot = make_slot()
+    put(slot, CANCELED)
+    with pytest.raises(IllegalTransition):
+        slot.number(e.TextProduced("x"), 1, None)
+    assert slot.last_seq == 1
+
+
+def test_I2_what_is_seen_is_what_is_committed() -> None:
+    slot = make_slot()
+    batch = (slot.number(ASSIGNED, 1, None), slot.number(e.RunStarted(), 1, None))
+    assert slot.seen().last_seq == 0
+    assert slot.seen().state is e.RunState.QUEUED
+    assert slot.written().last_seq == 2
+    slot.publish(batch, slot.run, 0)
+    assert slot.seen() == slot.written()
+
+
+def test_I9_the_tail_is_bounded_in_events_and_bytes() -> None:
+    slot = make_slot()
+    slot.followers = 1
+    put(slot, ASSIGNED, *(e.TextProduced("x") for _ in range(TAIL_ITEMS)))
+    assert len(slot.tail) == TAIL_ITEMS
+    put(slot, *(e.OutputProduced(e.Stream.STDOUT, bytes(e.MAX_BODY)) for _ in range(40)))
+    assert sum(map(body_size, slot.tail)) == slot.bodies <= TAIL_SIZE
+    slot.leave()
+    assert (len(slot.tail), slot.bodies) == (0, 0)
+
+
+def test_without_followers_nothing_is_kept() -> None:
+    slot = make_slot()
+    put(slot, ASSIGNED)
+    assert not slot.tail
+
+
+def test_recent_events_are_given_from_memory_or_not_at_all() -> None:
+    slot = make_slot()
+    put(slot, ASSIGNED)
+    slot.followers = 1
+    kept = put(slot, *(e.TextProduced(str(n)) for n in range(10)))
+    assert slot.recent(Seq(0), 100, 1 << 20) == ()
+    assert slot.recent(Seq(1), 100, 1 << 20) == kept
+    assert slot.recent(Seq(4), 2, 1 << 20) == kept[3:5]
+    assert slot.recent(Seq(4), 100, 1) == kept[3:4]
+    assert slot.recent(Seq(11), 100, 1 << 20) == ()
+
+
+def test_waking_followers_carries_nothing() -> None:
+    slot = make_slot()
+    news = slot.news
+    slot.tell()
+    assert news.is_set()
+    assert not slot.news.is_set()
