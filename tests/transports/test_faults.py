@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from fleetgate.transports.api import Link, LinkBroken, LinkClosed
+from fleetgate.transports.faults import REORDER_HOLD, Faults, FaultyLink, Trickling
+from fleetgate.transports.memory import MemoryLink, memory_link_pair
+from fleetgate.transports.stream import StreamLink
+from fleetgate.transports.testing import LinkTraits, check_link
+from fleetgate.transports.websocket_link import WebSocketLink
+
+FRAMES = [b"frame %d" % number for number in range(40)]
+
+
+def faulty(faults: Faults, seed: int = 7) -> tuple[FaultyLink, MemoryLink]:
+    near, far = memory_link_pair(buffer=1000)
+    return FaultyLink(near, faults, seed), far
+
+
+async def drain(link: Link, into: list[bytes]) -> None:
+    while True:
+        into += await link.receive_some()
+
+
+async def incoming(faults: Faults, seed: int = 7) -> list[bytes]:
+    """What comes of FRAMES, sent from beyond."""
+    link, far = faulty(faults, seed)
+    await far.send_some(FRAMES)
+    await far.close(1000)
+    return [frame async for frame in link]
+
+
+async def outgoing(faults: Faults, seed: int = 7) -> list[bytes]:
+    """What goes out of FRAMES."""
+    link, far = faulty(faults, seed)
+    for at in range(0, len(FRAMES), 3):
+        await link.send_some(FRAMES[at : at + 3])
+    await link.close(1000)
+    return [frame async for frame in far]
+
+
+@asynccontextmanager
+async def make_pair() -> AsyncGenerator[tuple[Link, Link], None]:
+    near, far = memory_link_pair(buffer=3)
+    yield FaultyLink(near), FaultyLink(far, Faults(delay_ms=5))
+
+
+async def test_without_faults_it_is_a_link(autojump_clock: MockClock) -> None:
+    await check_link(make_pair, LinkTraits(codes=True, cut_spoils=False))
+
+
+@pytest.mark.parametrize("carry", [incoming, outgoing])
+async def test_the_same_seed_gives_the_same_faults(carry) -> None:
+    faults = Faults(duplicate=0.2, reorder=0.2, corrupt=0.2, truncate=0.2)
+    first = await carry(faults)
+    assert await carry(faults) == first
+    assert await carry(faults, seed=8) != first
+    assert first != FRAMES
+
+
+@pytest.mark.parametrize("carry", [incoming, outgoing])
+async def test_each_fault_does_what_its_name_says(carry) -> None:
+    assert await carry(Faults()) == FRAMES
+    assert await carry(Faults(duplicate=1)) == [frame for each in FRAMES for frame in (each, each)]
+    swapped = await carry(Faults(reorder=0.3))
+    assert swapped != FRAMES
+    assert sorted(swapped) == sorted(FRAMES)
+    assert all(abs(FRAMES.index(frame) - at) <= 1 for at, frame in enumerate(swapped))
+    bent = await carry(Faults(corrupt=1))
+    for was, now in zip(FRAMES, bent, strict=True):
+        turned = [a ^ b for a, b in zip(was, now, strict=True) if a != b]
+        assert len(turned) == 1
+        assert turned[0].bit_count() == 1
+    short = await carry(Faults(truncate=1))
+    assert all(was.startswith(now) and was != now for was, now in zip(FRAMES, short, strict=True))
+
+
+async def test_a_direction_is_left_alone() -> None:
+    assert await incoming(Faults(corrupt=1, direction="out")) == FRAMES
+    assert await outgoing(Faults(corrupt=1, direction="in")) == FRAMES
+    assert await incoming(Faults(corrupt=1, direction="in")) != FRAMES
+    assert await outgoing(Faults(corrupt=1, direction="out")) != FRAMES
+
+
+async def test_a_lone_frame_is_not_held_back_for_ever(autojump_clock: MockClock) -> None:
+    link, far = faulty(Faults(reorder=1, direction="in"))
+    start = trio.current_time()
+    await far.send(b"alone")
+    assert await link.receive() == b"alone"
+    assert trio.current_time() == start + REORDER_HOLD
+
+
+@pytest.mark.parametrize("passing", [1, 5])
+async def test_a_cut_comes_after_so_many_frames(passing: int) -> None:
+    link, far = faulty(Faults(drop_after=passing, direction="in"))
+    await far.send_some(FRAMES)
+    got: list[bytes] = []
+    with pytest.raises(LinkBroken, match=f"cut after {passing} frames"):
+        await drain(link, got)
+    assert got == FRAMES[:passing]
+    with pytest.raises(LinkBroken) as caught:
+        await far.receive()
+    assert caught.value.code == 1006
+    link, far = faulty(Faults(drop_after=passing))
+    await link.send_some(FRAMES)
+    with pytest.raises(LinkBroken, match="cut"):
+        await link.send(b"more")
+    with pytest.raises(LinkBroken, match="cut"):
+        await link.receive()
+    with pytest.raises(LinkBroken):
+        await drain(far, got)
+    assert got == FRAMES[:passing] * 2
+
+
+async def test_a_cut_while_sending_wakes_the_receiver() -> None:
+    link, _far = faulty(Faults(drop_after=1, direction="out"))
+    async with trio.open_nursery() as nursery:
+
+        async def read() -> None:
+            with pytest.raises(LinkBroken, match="cut after 1"):
+                await link.receive()
+
+        nursery.start_soon(read)
+        await trio.testing.wait_all_tasks_blocked()
+        await link.send(b"a")
+
+
+async def test_frames_are_late_and_none_is_lost_by_cancelling(autojump_clock: MockClock) -> None:
+    link, far = faulty(Faults(delay_ms=500))
+    start = trio.current_time()
+    await far.send_some([b"a", b"b"])
+    with trio.move_on_after(0.4) as scope:
+        await link.receive()
+    assert scope.cancelled_caught
+    assert await link.receive_some() == [b"a", b"b"]
+    assert trio.current_time() == start + 0.5
+    await link.send(b"c")
+    assert trio.current_time() == start + 1.0
+    assert await far.receive() == b"c"
+
+
+async def test_a_slow_reader_takes_its_time_by_the_byte(autojump_clock: MockClock) -> None:
+    link, far = faulty(Faults(slow_read=100))
+    start = trio.current_time()
+    await far.send_some([b"x" * 150, b"x" * 50])
+    await link.receive_some()
+    assert trio.current_time() == start + 2
+
+
+async def test_half_open_reads_writes_and_closes_nothing(autojump_clock: MockClock) -> None:
+    link, far = faulty(Faults())
+    got: list[bytes] = []
+
+    async def read() -> None:
+        with pytest.raises(LinkClosed):
+            await drain(link, got)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read)
+        await trio.testing.wait_all_tasks_blocked()
+        link.faults = Faults(half_open=True)
+        await far.send(b"unseen")
+        await link.send(b"unsent")
+        with trio.move_on_after(1000):
+            await far.receive()
+        assert got == []
+        link.faults = Faults()
+        await trio.testing.wait_all_tasks_blocked()
+        assert got == [b"unseen"]
+        link.faults = Faults(half_open=True)
+        await link.close(1000)
+    with trio.move_on_after(1000) as silence:
+        await far.receive()
+    assert silence.cancelled_caught
+    await link.release()
+    with pytest.raises(LinkBroken):
+        await far.receive()
+
+
+async def test_a_peer_that_ends_is_not_noticed_while_half_open(autojump_clock: MockClock) -> None:
+    link, far = faulty(Faults(half_open=True))
+    await far.close(1000)
+    with trio.move_on_after(1000) as silence:
+        await link.receive()
+    assert silence.cancelled_caught
+    link.faults = Faults()
+    with pytest.raises(trio.EndOfChannel):
+        await link.receive()
+
+
+def test_byte_links_can_trickle_and_memory_has_no_bytes() -> None:
+    assert issubclass(StreamLink, Trickling)
+    assert issubclass(WebSocketLink, Trickling)
+    assert not issubclass(MemoryLink, Trickling)
+
+
+@given(st.floats().filter(lambda p: not 0 <= p <= 1))
+def test_a_probability_is_one(value: float) -> None:
+    for name in ("duplicate", "reorder", "corrupt", "truncate"):
+        with pytest.raises(ValueError, match=name):
+            Faults(**{name: value})
+
+
+def test_a_count_is_one() -> None:
+    for name in ("drop_after", "slow_read"):
+        with pytest.raises(ValueError, match=name):
+            Faults(**{name: 0})

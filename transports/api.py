@@ -1,0 +1,231 @@
+"""What a transport offers: links that carry frames.
+
+A frame is the bytes of one message. A link never looks inside one, never retries and
+never logs one. This room imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import attrs
+import trio
+
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@attrs.frozen(slots=True)
+class Opening:
+    """What is known of the peer when a link opens, in builtins.
+
+    `headers` have lower-case names (WebSocket only). `identities` are verified names: the
+    peer certificate's CN and SANs. `subprotocol` is the one that was agreed.
+    """
+
+    peer: str = ""
+    path: str = ""
+    headers: Mapping[str, str] = attrs.field(default=NO_HEADERS, repr=False)
+    identities: tuple[str, ...] = ()
+    subprotocol: str | None = None
+
+
+@attrs.frozen(slots=True)
+class LinkStatistics:
+    """Bytes and frames that have crossed, and when the last byte did (trio's clock)."""
+
+    bytes_in: int = 0
+    bytes_out: int = 0
+    frames_in: int = 0
+    frames_out: int = 0
+    last_in: float | None = None
+    last_out: float | None = None
+
+
+class LinkError(Exception):
+    """A link ended or cannot be had. Never raised itself."""
+
+
+class LinkClosed(LinkError):
+    """We closed it."""
+
+
+class LinkBroken(LinkError):
+    """The peer, or the network, ended it other than by closing it, or sent what is no frame.
+    `code` is the close code sent or received, where the carriage has one."""
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class FrameRefused(LinkError):
+    """The carriage has no form for a frame to send: a newline inside a line, no UTF-8 in a
+    text message. Nothing was sent; the link is as before."""
+
+
+class FrameTooLong(FrameRefused):
+    """A frame to send is above the link's limit. Nothing was sent; the link is as before."""
+
+
+class Link(trio.abc.Channel[bytes]):
+    """A two-way carrier of frames. One task receives; one task sends.
+
+    `receive` raises `trio.EndOfChannel` once the peer has closed in order (a half-close
+    still lets us send), `LinkBroken` where it did not, `LinkClosed` after our own close.
+    """
+
+    opening: Opening
+
+    @abstractmethod
+    async def receive_some(self) -> Sequence[bytes]:
+        """All frames that have come, at least one: waits for the first only.
+
+        Raises: `trio.EndOfChannel`, `LinkBroken`, `LinkClosed`. Cancelled, it loses nothing.
+        """
+
+    @abstractmethod
+    async def send_some(self, frames: Sequence[bytes]) -> None:
+        """Send frames in order, in as few writes as the carriage allows.
+
+        Raises: `FrameTooLong` (before anything is sent), `LinkBroken`, `LinkClosed`.
+        Cancelled in the middle of a frame, the link is broken at once and for good: the peer
+        sees whole frames, or the end of the link, and never half a frame and then another.
+        """
+
+    async def send(self, value: bytes) -> None:
+        """Send one frame, as `send_some` does."""
+        await self.send_some((value,))
+
+    @abstractmethod
+    async def close(self, code: int | None, reason: str = "") -> None:
+        """End the link. With a code: the closing handshake where the carriage has one, for at
+        most 5 s. Without one (None): at once, and without a word. Idempotent. Cancelled, the
+        link is closed all the same."""
+
+    async def aclose(self) -> None:
+        """End it in order, with code 1000."""
+        await self.close(1000)
+
+    @abstractmethod
+    def statistics(self) -> LinkStatistics:
+        """The figures so far."""
+
+
+Handler: TypeAlias = Callable[[Link], Awaitable[None]]
+"""Serves one link and closes it; what it raises ends that link only."""
+
+
+class Listener(trio.abc.AsyncResource):
+    """A bound address. Bound when it was made: clients may dial before `serve` runs."""
+
+    addresses: tuple[str, ...]
+    """The URLs that reach it, with real ports."""
+
+    @abstractmethod
+    async def serve(self, handler: Handler) -> None:
+        """Accept links and run `handler` for each, in a nursery of its own, until cancelled.
+        Handshakes run side by side, each with a deadline; a failed one ends itself only."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Stop listening; a socket file of ours is removed. Links live on until `serve` ends."""
+
+
+class Dialer:
+    """Knows how to reach one address. Making one touches nothing."""
+
+    address: str
+
+    @abstractmethod
+    async def dial(self) -> Link:
+        """Reach it, within the handshake's deadline.
+
+        Raises: `DialRefused`, `DialFailed`. Cancelled, nothing is left open.
+        """
+
+
+class DialFailed(LinkError):
+    """Nobody answered, or the handshake did not come to an end. Trying again may help."""
+
+
+class DialRefused(LinkError):
+    """The peer answered and said no (`status`: the HTTP status), or its certificate does not
+    hold. Trying again with the same credentials will not help where `final`."""
+
+    def __init__(self, message: str, status: int | None = None, *, final: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.final = final
+
+
+class ListenFailed(LinkError):
+    """The address is well formed and cannot be bound here and now: it is taken, its folder is
+    open to others, its port is not ours. The text says what to do."""
+
+
+class AddressError(ValueError):
+    """An address, or what is set beside it, cannot be used: the text says what is wanted."""
+
+
+@attrs.frozen(slots=True)
+class TlsFiles:
+    """PEM files. For a listener `certificate` and `key` are needed and `ca`, if given, makes
+    it demand a certificate of its clients. For a dialler `ca` replaces the system's roots and
+    the pair is its own certificate. TLS 1.2 at least."""
+
+    certificate: str | None = None
+    key: str | None = None
+    ca: str | None = None
+
+
+@attrs.frozen(slots=True)
+class Rejection:
+    """An HTTP answer to an upgrade, other than 101."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = NO_HEADERS
+
+
+Report: TypeAlias = Callable[[str, BaseException | None], None]
+"""Told of what ended by itself while a listener serves. First one of `handshake_failed`,
+`handshakes_full`, `links_full`, `handler_failed`, `carrier_failed`; then the reason. It must not
+raise, nor wait."""
+
+
+@attrs.frozen(slots=True)
+class Options:
+    """How frames are carried over one address.
+
+    `framing`: name of the framing on byte streams. `limit`: largest frame in bytes.
+    WebSocket: `path` (where the address has none), `binary` (else text messages),
+    `subprotocols`, `ping_every` and `dead_after` in seconds, `headers` to send, `authorize` to
+    answer an upgrade with something other than 101 (None: go on); it may read the opening's
+    headers, among them `host` and `sec-websocket-protocol` (what was offered).
+    """
+
+    framing: str = "varint"
+    limit: int = 1 << 20
+    tls: TlsFiles | None = None
+    binary: bool = True
+    path: str = "/"
+    subprotocols: tuple[str, ...] = ()
+    ping_every: float | None = None
+    dead_after: float | None = None
+    headers: Mapping[str, str] = attrs.field(default=NO_HEADERS, repr=False)
+    authorize: Callable[[Opening], int | Rejection | None] | None = None
+    handshake_timeout: float = 10.0
+    """Seconds for TLS and the upgrade together: rvbox and iop both give a peer 10 s to speak."""
+    close_timeout: float = 5.0
+    """Seconds that closing in order may take before the link is dropped."""
+    max_handshakes: int = 256
+    """Handshakes under way at a listener. One more is dropped at once: somebody is flooding us,
+    and each holds a socket for as long as `handshake_timeout`."""
+    max_links: int = 8192
+    """Links of a listener that live at a time. One more is dropped at once, before the process
+    runs out of file descriptors."""
+    report: Report | None = None
+    """None: a line in the standard log under `fleetgate.transports`, without any payload."""

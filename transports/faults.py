@@ -1,0 +1,254 @@
+"""Links that do wrong on purpose, for tests of what stands on them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
+
+import attrs
+import trio
+
+from fleetgate.transports.api import Link, LinkBroken, LinkError, LinkStatistics
+from fleetgate.transports.backlog import BatchedLink
+
+Direction: TypeAlias = Literal["in", "out", "both"]
+
+REORDER_HOLD: Final = 0.05
+"""Seconds that a received frame is held back for another to overtake it. If none comes it goes on
+its way: a lone frame held for ever would be a loss, which is another fault."""
+
+
+def _probability(_instance: object, attribute: attrs.Attribute[float], value: float) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{attribute.name} is a probability from 0 to 1, not {value}")
+
+
+def _above_zero(_instance: object, attribute: attrs.Attribute[int], value: int | None) -> None:
+    if value is not None and value < 1:
+        raise ValueError(f"{attribute.name} is at least 1, not {value}")
+
+
+@attrs.frozen(slots=True)
+class Faults:
+    """What goes wrong. The default is nothing. Probabilities are per frame.
+
+    `drop_after`: the link is cut without a word once so many frames have passed. `delay_ms`: each
+    batch is late by so much. `duplicate`: a frame comes twice. `reorder`: a frame comes behind its
+    successor. `corrupt`: one bit is turned. `truncate`: the end of a frame is missing.
+    `half_open`: nothing is read, written or closed, as when the far machine has lost its power.
+    `slow_read`: bytes a second. `byte_at_a_time`: on carriages of bytes, each read and each write
+    is of one byte. `direction`: which way (seen from the wrapped end); `byte_at_a_time` is always
+    both ways, `slow_read` always in.
+    """
+
+    drop_after: int | None = attrs.field(default=None, validator=_above_zero)
+    delay_ms: int = 0
+    duplicate: float = attrs.field(default=0.0, validator=_probability)
+    reorder: float = attrs.field(default=0.0, validator=_probability)
+    corrupt: float = attrs.field(default=0.0, validator=_probability)
+    truncate: float = attrs.field(default=0.0, validator=_probability)
+    half_open: bool = False
+    slow_read: int | None = attrs.field(default=None, validator=_above_zero)
+    byte_at_a_time: bool = False
+    direction: Direction = "both"
+
+    def covers(self, direction: Literal["in", "out"]) -> bool:
+        """Whether frames going that way are affected."""
+        return self.direction in (direction, "both")
+
+
+@runtime_checkable
+class Trickling(Protocol):
+    """A link over bytes that can be told to move them in small pieces."""
+
+    def trickle(self, piece: int | None) -> None:
+        """At most `piece` bytes at a time; None: as usual."""
+        ...
+
+
+class _Lane:
+    """What happens to the frames of one direction. The same seed and frames give the same faults,
+    whatever the other direction does."""
+
+    def __init__(self, seed: int, direction: str) -> None:
+        self._random = random.Random(f"{seed}:{direction}")
+        self.held: list[bytes] = []
+
+    def mangle(self, frames: Sequence[bytes], faults: Faults) -> list[bytes]:
+        passed: list[bytes] = []
+        for frame in frames:
+            came, held = self._copies(frame, faults)
+            if held and not self.held:
+                self.held = came
+            else:
+                passed += came + self.release()
+        return passed
+
+    def release(self) -> list[bytes]:
+        held, self.held = self.held, []
+        return held
+
+    def _copies(self, frame: bytes, faults: Faults) -> tuple[list[bytes], bool]:
+        # Every probability takes its draw, so that changing one leaves the others' faults alone.
+        draw = self._random
+        corrupt, truncate, duplicate, reorder, where = (draw.random() for _ in range(5))
+        if frame and corrupt < faults.corrupt:
+            at = int(where * len(frame) * 8)
+            turned = frame[at // 8] ^ (1 << at % 8)
+            frame = frame[: at // 8] + bytes((turned,)) + frame[at // 8 + 1 :]
+        if frame and truncate < faults.truncate:
+            frame = frame[: int(where * len(frame))]
+        copies = [frame, frame] if duplicate < faults.duplicate else [frame]
+        return copies, reorder < faults.reorder
+
+
+class FaultyLink(BatchedLink):
+    """A link with faults, which may be changed while it is in use.
+
+    `seed` decides where they strike. A frame held back to be overtaken on its way out goes with
+    the next one, or when the link is closed.
+    """
+
+    def __init__(self, link: Link, faults: Faults | None = None, seed: int = 0) -> None:
+        super().__init__()
+        self.opening = link.opening
+        self.link = link
+        self._in, self._out = _Lane(seed, "in"), _Lane(seed, "out")
+        self._passed = 0
+        self._cut = False
+        self._due = 0.0
+        self._late: list[bytes] = []
+        self._changed = trio.Event()
+        self._reading = trio.CancelScope()
+        self._faults = Faults()
+        self.faults = faults or Faults()
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong from now on."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: Faults) -> None:
+        if faults.byte_at_a_time != self._faults.byte_at_a_time and isinstance(
+            self.link, Trickling
+        ):
+            self.link.trickle(1 if faults.byte_at_a_time else None)
+        self._faults = faults
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def _fetch(self) -> Sequence[bytes]:
+        while True:
+            self._check_open()
+            if self._hushed("in"):
+                await self._changed.wait()
+            elif self._late:
+                await trio.sleep_until(self._due)
+                if not self._hushed("in") and not self._closing:
+                    frames, self._late = self._late, []
+                    return frames
+            elif self._cut:
+                await self.link.close(None)
+                raise self._cut_off()
+            else:
+                await self._pull()
+
+    async def _pull(self) -> None:
+        """Move what has come to `_late`, faults and all."""
+        frames: Sequence[bytes] = ()
+        self._reading = trio.CancelScope()
+        if self._in.held:
+            self._reading.deadline = trio.current_time() + REORDER_HOLD
+        try:
+            with self._reading:
+                frames = await self.link.receive_some()
+        except (trio.EndOfChannel, LinkError):
+            if self._hushed("in"):
+                return
+            if self._cut:
+                raise self._cut_off() from None
+            if not self._in.held:
+                raise
+        faults = self._faults
+        if not frames:
+            self._late = self._in.release()
+        elif faults.covers("in"):
+            self._late = self._count(self._in.mangle(frames, faults))
+        else:
+            self._late = list(frames)
+        self._due = trio.current_time() + self._delay(self._late)
+
+    def _delay(self, frames: Sequence[bytes]) -> float:
+        faults = self._faults
+        delay = faults.delay_ms / 1000 if faults.covers("in") else 0.0
+        if faults.slow_read is not None:
+            delay += sum(map(len, frames)) / faults.slow_read
+        return delay
+
+    def _count(self, frames: list[bytes]) -> list[bytes]:
+        """Let pass what `drop_after` still lets pass."""
+        last = self._faults.drop_after
+        if last is not None and self._passed + len(frames) >= last:
+            frames = frames[: max(0, last - self._passed)]
+            self._cut = True
+        self._passed += len(frames)
+        return frames
+
+    def _cut_off(self) -> LinkBroken:
+        return LinkBroken(f"fault: the link was cut after {self._passed} frames")
+
+    def _hushed(self, direction: Literal["in", "out"]) -> bool:
+        return self._faults.half_open and self._faults.covers(direction)
+
+    async def send_some(self, frames: Sequence[bytes]) -> None:
+        await trio.lowlevel.checkpoint()
+        self._check_open()
+        if self._hushed("out"):
+            return
+        if self._cut:
+            raise self._cut_off()
+        faults = self._faults
+        if not faults.covers("out"):
+            await self.link.send_some(frames)
+            return
+        if faults.delay_ms:
+            await trio.sleep(faults.delay_ms / 1000)
+        passed = self._count(self._out.mangle(frames, faults))
+        if passed:
+            await self.link.send_some(passed)
+        if self._cut:
+            await self.link.close(None)
+
+    async def close(self, code: int | None, reason: str = "") -> None:
+        """As the link's own, but for `half_open`: then the link underneath stays open, until
+        `release`."""
+        first, self._closing = not self._closing, True
+        self._wake()
+        self._reading.cancel()
+        if self._faults.half_open:
+            await trio.lowlevel.checkpoint()
+            return
+        held = self._out.release()
+        try:
+            if first and held and code is not None and not self._cut:
+                await self.link.send_some(held)
+        except LinkError:
+            # The link has ended before us; what was held back is lost with it.
+            held.clear()
+        finally:
+            await self.link.close(code, reason)
+
+    async def release(self) -> None:
+        """Drop the link underneath, whatever the faults say."""
+        self._closing = True
+        self._wake()
+        self._reading.cancel()
+        await self.link.close(None)
+
+    def statistics(self) -> LinkStatistics:
+        return self.link.statistics()

@@ -1,0 +1,116 @@
+"""What every listener does with a link, and with an accepted stream on its way to become one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import trio
+
+from fleetgate.transports.api import Handler, Link, LinkBroken, Listener, Options, Report
+
+_logger = logging.getLogger("fleetgate.transports")
+
+Greet: TypeAlias = Callable[[trio.SocketStream, trio.Nursery], Awaitable[Link]]
+"""Makes a link of an accepted stream: TLS, the upgrade. What the link needs in the background
+it starts in the nursery, which lives as long as the link. Raising drops the stream."""
+
+
+def log_report(what: str, reason: BaseException | None) -> None:
+    """The report of a listener that was given none."""
+    _logger.warning("%s: %r", what, reason)
+
+
+async def serve_link(link: Link, handler: Handler, report: Report) -> None:
+    """Run the handler and see to it that the link is closed after. What it raises is reported and
+    goes no further (I11); being cancelled drops the link without a word."""
+    try:
+        await handler(link)
+    except* Exception as failures:
+        report("handler_failed", _single(failures))
+        await link.close(1011, "internal error")
+    finally:
+        await link.close(None if _cancelled() else 1000)
+
+
+def _cancelled() -> bool:
+    return trio.current_effective_deadline() == float("-inf")
+
+
+def _single(failures: BaseExceptionGroup[Exception]) -> BaseException:
+    return failures.exceptions[0] if len(failures.exceptions) == 1 else failures
+
+
+class StreamListener(Listener):
+    """Sockets that are bound, and the way from an accepted stream to a link."""
+
+    def __init__(
+        self,
+        listeners: Sequence[trio.SocketListener],
+        addresses: tuple[str, ...],
+        options: Options,
+        greet: Greet,
+    ) -> None:
+        self.addresses = addresses
+        self._listeners = list(listeners)
+        self._options = options
+        self._greet = greet
+        self._report = options.report or log_report
+        self._links = 0
+        self._handshakes = 0
+
+    async def serve(self, handler: Handler) -> None:
+        serve_one = partial(self._serve_one, handler)
+        async with trio.open_nursery() as links:
+            try:
+                await trio.serve_listeners(serve_one, self._listeners, handler_nursery=links)
+            except* trio.ClosedResourceError:
+                # `aclose` was called: accept no more, and end with the last link.
+                pass
+
+    async def aclose(self) -> None:
+        for listener in self._listeners:
+            listener.socket.close()
+        await trio.lowlevel.checkpoint()
+
+    async def _serve_one(self, handler: Handler, stream: trio.SocketStream) -> None:
+        if self._links >= self._options.max_links:
+            await self._drop(stream, "links_full", None)
+            return
+        self._links += 1
+        try:
+            async with trio.open_nursery() as nursery:
+                link = await self._shake_hands(stream, nursery)
+                if link is not None:
+                    await serve_link(link, handler, self._report)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._links -= 1
+
+    async def _shake_hands(self, stream: trio.SocketStream, nursery: trio.Nursery) -> Link | None:
+        if self._handshakes >= self._options.max_handshakes:
+            await self._drop(stream, "handshakes_full", None)
+            return None
+        self._handshakes += 1
+        reason: BaseException = LinkBroken("the handshake took too long")
+        try:
+            with trio.move_on_after(self._options.handshake_timeout):
+                return await self._greet(stream, nursery)
+        except Exception as error:
+            # Whatever a stranger can make us raise here ends the stranger's stream only.
+            reason = error
+        except BaseException:
+            await trio.aclose_forcefully(stream)
+            raise
+        finally:
+            self._handshakes -= 1
+        await self._drop(stream, "handshake_failed", reason)
+        return None
+
+    async def _drop(
+        self, stream: trio.SocketStream, what: str, reason: BaseException | None
+    ) -> None:
+        self._report(what, reason)
+        await trio.aclose_forcefully(stream)

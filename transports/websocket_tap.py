@@ -1,0 +1,268 @@
+"""The stream between a socket and trio-websocket.
+
+trio-websocket does the upgrade, decodes messages, answers pings and closes. What it does not
+do is done here, where all its bytes pass: bytes are counted as signs of life; the frames that
+come are looked at before they are kept; what is decoded and not yet read is bounded in bytes;
+one lock makes whole writes of its control frames and of our messages; a write that was cut
+ends the stream; and the library cannot close the socket, its owner does.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+import attrs
+import trio
+
+from fleetgate.transports.meter import Meter
+from fleetgate.transports.stream import READ
+from fleetgate.transports.websocket_guard import Guard
+
+UNREAD_BYTES: Final = 4 << 20
+"""Bytes of whole messages that wait to be read before we stop reading from the socket, at most one
+message and one read more. Pings behind unread messages are not seen, so the bound is well above
+what a reader leaves lying for a moment."""
+
+UNREAD_MESSAGES: Final = 1024
+"""The same in messages: an empty one takes memory too."""
+
+QUEUE: Final = UNREAD_MESSAGES + READ
+"""The library's own queue, which must never be full, since then it answers no ping: what may lie
+unread, and what one more read can bring (a message takes two bytes at least)."""
+
+HEAD: Final = 64 * 1024
+"""Bytes of an upgrade, with the body of a refusal. h11 takes 16 KiB of head."""
+
+HOLD: Final = 4096
+"""Bytes of an unfinished frame that are collected before they are handed on. The library keeps
+an object for every piece it is given: a peer that sends single bytes must not choose how many."""
+
+_HEAD_END = re.compile(rb"\n\r?\n")
+_SWITCHING = re.compile(rb"HTTP/\d\.\d 101\b")
+_CLOSE_BYTE: Final = b"\x88"
+
+
+@attrs.frozen(slots=True)
+class Fault:
+    """Why a link is broken, where it was not the peer's closing. `code`: the one to send."""
+
+    text: str
+    code: int | None = None
+
+
+class _Stage(Enum):
+    HEAD = auto()
+    """Until the blank line."""
+    PENDING = auto()
+    """At the listener: not agreed to yet. At the dialler: refused, the body comes."""
+    FRAMES = auto()
+
+
+class Tap(trio.abc.Stream):
+    """One WebSocket's bytes."""
+
+    def __init__(
+        self, transport: trio.abc.Stream, guard: Guard, meter: Meter, *, client: bool
+    ) -> None:
+        self.transport = transport
+        self.guard = guard
+        self.meter = meter
+        self.client = client
+        self.head = b""
+        """The head of the upgrade that came, once it is whole."""
+        self.fault: Fault | None = None
+        self.close_sent = False
+        self.ended = trio.Event()
+        """Nothing more comes in, or the library is done with the stream."""
+        self.stalled = False
+        """We do not read, because what came lies unread."""
+        self.resumed: float | None = None
+        """When that was last over. What came before it says nothing of the peer's silence."""
+        self.piece: int | None = None
+        """Bytes to read and write at most at a time (None: as usual). For tests of peers."""
+        self._stage = _Stage.HEAD
+        self._held = b""
+        self._taken_messages = 0
+        self._taken_bytes = 0
+        self._discarding = False
+        self._room = trio.Event()
+        self._torn = False
+        self._lock = trio.StrictFIFOLock()
+
+    # coming in: called by the library's reader
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        while self.fault is None:
+            await self._wait_for_room()
+            try:
+                data = await self.transport.receive_some(self.piece or READ)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                self.ended.set()
+                raise
+            self.meter.received(0, len(data))
+            if not data:
+                break
+            passed = self._pass(bytes(data))
+            if passed:
+                return passed
+        self.ended.set()
+        return b""
+
+    @property
+    def upgraded(self) -> bool:
+        """Whether frames are what comes."""
+        return self._stage is _Stage.FRAMES
+
+    def accept(self) -> None:
+        """We are about to agree to the upgrade: from here on frames may come."""
+        self._stage = _Stage.FRAMES
+
+    def discard(self) -> None:
+        """What comes is read by nobody any more: it need not wait for room."""
+        self._discarding = True
+        self._room.set()
+
+    def _pass(self, data: bytes) -> bytes:
+        if self._stage is _Stage.FRAMES:
+            return self._pass_frames(data)
+        if self.meter.bytes_in > HEAD:
+            self.fail(f"the upgrade took more than {HEAD} bytes")
+            return b""
+        if self._stage is _Stage.HEAD:
+            return self._pass_head(data)
+        return data if self.client else self._too_early()
+
+    def _pass_head(self, data: bytes) -> bytes:
+        seen = len(self.head)
+        self.head += data
+        end = _HEAD_END.search(self.head)
+        if end is None:
+            return data
+        self.head = self.head[: end.end()]
+        self._stage = _Stage.PENDING
+        cut = end.end() - seen
+        if not self.client:
+            return data[:cut] + (self._too_early() if data[cut:] else b"")
+        if not _SWITCHING.match(self.head):
+            return data
+        self._stage = _Stage.FRAMES
+        return data[:cut] + self._pass_frames(data[cut:])
+
+    def _too_early(self) -> bytes:
+        # wsproto would lose them: it starts a listener's frames with what comes after its answer.
+        self.fail("something came between the upgrade and our answer to it")
+        return b""
+
+    def _pass_frames(self, data: bytes) -> bytes:
+        boundary = self.guard.feed(data)
+        if boundary:
+            whole, tail = self._held + data[:boundary], data[boundary:]
+        else:
+            whole, tail = b"", self._held + data
+        violation = self.guard.violation
+        if violation is not None:
+            self.fail(violation.text, violation.code)
+            tail = b""
+        if len(tail) >= HOLD:
+            whole, tail = whole + tail, b""
+        self._held = tail
+        return whole
+
+    async def _wait_for_room(self) -> None:
+        if not self._full():
+            return
+        self.stalled = True
+        while self._full():
+            self._room = trio.Event()
+            await self._room.wait()
+        self.stalled = False
+        self.resumed = trio.current_time()
+
+    def _full(self) -> bool:
+        unread = self.guard.payload - self._taken_bytes
+        return not self._discarding and (unread >= UNREAD_BYTES or self.waiting >= UNREAD_MESSAGES)
+
+    @property
+    def waiting(self) -> int:
+        """Messages that have come whole and are not read."""
+        return self.guard.messages - self._taken_messages
+
+    def took(self, size: int) -> None:
+        """A message of that many bytes was read by whom it is for."""
+        self._taken_messages += 1
+        self._taken_bytes += size
+        self.meter.frames_in += 1
+        if self.stalled and not self._full():
+            self._room.set()
+
+    # going out
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """The library's own writes: the upgrade, pongs, the close."""
+        await self._take_turn()
+        try:
+            if bytes(data[:1]) == _CLOSE_BYTE:
+                self.close_sent = True
+            await self._put(data)
+        finally:
+            self._lock.release()
+
+    async def write(self, data: bytes | bytearray | memoryview, frames: int) -> None:
+        """Write whole messages, between other writes.
+
+        Raises: `trio.BrokenResourceError`, `trio.ClosedResourceError`. Cancelled while it waits
+        its turn, nothing was sent; cancelled after, the stream ends.
+        """
+        await self._take_turn()
+        try:
+            if self.close_sent or self.fault is not None:
+                raise trio.ClosedResourceError("the link has ended")
+            await self._put(data)
+            self.meter.frames_out += frames
+        finally:
+            self._lock.release()
+
+    async def _take_turn(self) -> None:
+        try:
+            self._lock.acquire_nowait()  # without giving way to other tasks, as `acquire` does
+        except trio.WouldBlock:
+            await self._lock.acquire()
+
+    async def _put(self, data: bytes | bytearray | memoryview) -> None:
+        if self._torn:
+            raise trio.ClosedResourceError("the link has ended")
+        try:
+            step = self.piece or max(1, len(data))
+            for at in range(0, len(data), step):
+                await self.transport.send_all(data[at : at + step])
+        except trio.Cancelled:
+            # Nobody knows how much of it went out, and what came next would be read as its rest.
+            self.fail("a write was cut in the middle of a frame")
+            await self.drop()
+            raise
+        self.meter.sent(0, len(data))
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self.transport.wait_send_all_might_not_block()
+
+    # the end
+
+    def fail(self, text: str, code: int | None = None) -> None:
+        """Note why the link is broken; the first reason stays."""
+        if self.fault is None:
+            self.fault = Fault(text, code)
+
+    async def aclose(self) -> None:
+        """The library is done. The socket stays open: its owner closes it, after a last frame
+        where one is due."""
+        self.ended.set()
+        await trio.lowlevel.checkpoint()
+
+    async def drop(self) -> None:
+        """Close the socket, now."""
+        self._torn = True
+        self.ended.set()
+        with trio.CancelScope(shield=True):
+            await trio.aclose_forcefully(self.transport)
