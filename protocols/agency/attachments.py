@@ -1,0 +1,108 @@
+"""What one connection is attached to, and the events that go out on it (section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from fleetgate.core.events import Recorded, RunFinished
+from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.run import Run
+from fleetgate.core.sequence import replay_floor
+from fleetgate.protocols.agency import wire
+from fleetgate.protocols.agency import wire_events as w
+from fleetgate.protocols.agency.encode import FrameTooLarge, encode_event, size_of
+from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
+from fleetgate.protocols.agency.translate_events import View, from_event, view_of
+from fleetgate.protocols.agency.trim import shorten
+from fleetgate.protocols.api import NO_STEPS, Follow, Report, Send, Steps
+from fleetgate.protocols.json_text import quote
+
+LAST_CURSOR: Final = 2**63 - 1
+"""Where an attachment behind all events is put: no run gets there, and storage counts so far."""
+
+_ENVELOPE: Final = 1024
+"""Bytes of an event frame beside the run's id and the payload, with room to spare."""
+
+
+@attrs.define(slots=True)
+class _Attached:
+    """Events up to `after` are shown to the view and not sent."""
+
+    run_id: str
+    after: int
+    view: View
+
+
+class Attachments:
+    """The attachments of one connection."""
+
+    def __init__(self, settings: AgencyNorthboundSettings) -> None:
+        self._settings = settings
+        self._attached: dict[RunId, _Attached] = {}
+        self._canceling: RunId | None = None
+        self._end: Send | None = None
+
+    def floor(self, run: Run) -> int:
+        """The oldest position that an attachment may start at. A genuine daemon forgets what
+        was acknowledged without a word: there an older start silently begins behind it."""
+        bound = self._settings.replay_bound
+        if not self._settings.strict_parity:
+            return replay_floor(run.last_seq, run.acknowledged, bound)
+        kept = run.last_seq - run.acknowledged
+        return replay_floor(run.last_seq, Seq(0), bound) if kept > bound > 0 else 0
+
+    def attach(self, message: wire.AttachRun, run: Run) -> Follow:
+        """Attach, in place of an earlier attachment to the run. The client asked for what is
+        behind a position that is not below the floor."""
+        after = min(max(message.after_sequence, run.acknowledged), LAST_CURSOR)
+        self._attached[run.id] = _Attached(message.run_id, after, view_of(run))
+        if after > run.last_seq:
+            return Follow(run.id, Seq(after))
+        return Follow(run.id, Seq(max(0, after - self._settings.lookback)))
+
+    def detach(self, run: RunId) -> bool:
+        """Whether there was an attachment; there is none now."""
+        return self._attached.pop(run, None) is not None
+
+    def hold_end(self, run: RunId) -> None:
+        """A cancel of the run is under way: its end must not go out before the answer."""
+        self._canceling = run
+
+    def release_end(self) -> Steps:
+        """The cancel is answered: the end, if it came meanwhile."""
+        end, self._end, self._canceling = self._end, None, None
+        return NO_STEPS if end is None else (end,)
+
+    def deliver(self, batch: Sequence[Recorded]) -> Steps:
+        """Events of one run, each as one frame with the same number.
+
+        Raises: `FrameTooLarge`, in strict parity only; else such an event is shortened.
+        """
+        attached = self._attached.get(batch[0].run) if batch else None
+        if attached is None:
+            return NO_STEPS
+        steps: list[Send | Report] = []
+        for recorded in batch:
+            event = from_event(recorded.event, attached.view)
+            if recorded.seq <= attached.after:
+                continue
+            try:
+                frame = encode_event(attached.run_id, recorded.seq, event)
+            except FrameTooLarge as error:
+                if self._settings.strict_parity:
+                    raise
+                frame = _shortened(attached.run_id, recorded.seq, event)
+                steps.append(Report("event_truncated", f"{error.size} bytes", recorded.run))
+            if recorded.run == self._canceling and isinstance(recorded.event, RunFinished):
+                self._end = Send(frame)
+            else:
+                steps.append(Send(frame))
+        return steps
+
+
+def _shortened(run_id: str, seq: Seq, event: w.RunEvent) -> bytes:
+    room = wire.MAX_TEXT - size_of(quote(run_id)) - _ENVELOPE
+    return encode_event(run_id, seq, shorten(event, room))

@@ -1,0 +1,354 @@
+"""The seam between the driver and an adapter.
+
+A `Connection` is one end of one link. It is told things by plain calls and answers
+each with steps: what it wants done, in order. It performs nothing, waits for nothing,
+reads no clock. The driver (`fleetgate.gateway.connection`) is its only caller, makes
+one call at a time, and performs the steps of one call before it makes the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import attrs
+
+from fleetgate.core.answers import Answer
+from fleetgate.core.commands import Command, Order, ProbeWorkers, ReadUsage
+from fleetgate.core.errors import Refusal
+from fleetgate.core.events import Event, Recorded
+from fleetgate.core.ids import OrderNumber, RunId, Seq
+from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.worker import InputKind, Reports, WorkerInfo
+
+# --- steps: either side
+
+
+@attrs.frozen(slots=True)
+class Send:
+    """Put one frame on the wire, behind those sent before it."""
+
+    frame: bytes
+
+
+@attrs.frozen(slots=True)
+class Wake:
+    """Call `tick` at `at` (Unix nanoseconds) or a little later. A newer `Wake` replaces an
+    older one; at each call only one is open."""
+
+    at: int
+
+
+@attrs.frozen(slots=True)
+class Pause:
+    """Stop reading from the link. Repeating it changes nothing."""
+
+
+@attrs.frozen(slots=True)
+class Resume:
+    """Read again."""
+
+
+@attrs.frozen(slots=True)
+class Close:
+    """End the link once what was sent before is on the wire; nothing after it is performed.
+
+    `code` is the close code where the carriage has one; None drops the link without a
+    closing handshake. `reason` goes to the peer (where there is a place for it) and to the
+    log. `retry`: whether whoever dialled this link may dial again by itself.
+    """
+
+    code: int | None
+    reason: str
+    retry: bool = True
+
+
+@attrs.frozen(slots=True)
+class Report:
+    """Something the operator should be able to see: it becomes one log line and a counter
+    named `what` (snake_case). `detail` holds no payload and no secret."""
+
+    what: str
+    detail: str = ""
+    run: RunId | None = None
+
+
+# --- steps of a connection that faces a controller
+
+
+@attrs.frozen(slots=True)
+class Submit:
+    """Ask the core. Its answer comes by `reply(reply_to, …)`; several may be under way, and
+    their answers come in any order. `key`: a command with a key seen before for that run
+    is answered as the first one was and not performed again."""
+
+    command: Command
+    reply_to: Any = None
+    key: str | None = None
+
+
+@attrs.frozen(slots=True)
+class Follow:
+    """Deliver the run's events with a number above `after`: first what is recorded, then
+    what comes. Following it again starts anew, and nothing of the old one comes after."""
+
+    run: RunId
+    after: Seq
+
+
+@attrs.frozen(slots=True)
+class Unfollow:
+    """Deliver no more of the run. Nothing of it comes after this step."""
+
+    run: RunId
+
+
+@attrs.frozen(slots=True)
+class Ack:
+    """The controller has the run's events up to and with `through` (clamped to the last)."""
+
+    run: RunId
+    through: int
+
+
+@attrs.frozen(slots=True)
+class Annotate:
+    """Keep a small value (at most 4 KiB as JSON) with the run, under the protocol's name.
+    It is in `run.notes` ever after. Durable before anything sent after it leaves."""
+
+    run: RunId
+    name: str
+    value: Json
+
+
+# --- steps of a connection that faces a worker
+
+
+@attrs.frozen(slots=True)
+class AnnounceWorker:
+    """This link is `worker`. Answered by `reply(reply_to, …)` with an `Admission`, or with
+    `InstanceConflict` or `Unavailable`."""
+
+    worker: WorkerInfo
+    reply_to: Any = None
+
+
+@attrs.frozen(slots=True)
+class WorkerReady:
+    """What was held is compared; orders may come. `free` is how many more runs it takes
+    (None: any number)."""
+
+    free: int | None = None
+
+
+@attrs.frozen(slots=True)
+class WithdrawWorker:
+    """The worker leaves of its own accord. `gone`: it will not finish what it holds."""
+
+    reason: str
+    gone: bool = False
+
+
+@attrs.frozen(slots=True)
+class ReportCapacity:
+    """How many more runs the worker takes now, beside those that were ordered already."""
+
+    free: int | None
+
+
+@attrs.frozen(slots=True)
+class Record:
+    """The worker reports `events` of `run`, in order, all or none. `native_seq` is the
+    worker's own number of the (last) native event they came from, None where there is no
+    number. Numbers at or below the run's last one are dropped (I4). `committed` tells when
+    they are durable."""
+
+    run: RunId
+    events: tuple[Event, ...]
+    native_seq: int | None = None
+
+
+@attrs.frozen(slots=True)
+class Settle:
+    """The worker confirmed (`error=None`) or refused an order; it is not handed over again."""
+
+    run: RunId
+    number: OrderNumber
+    error: Refusal | None = None
+
+
+@attrs.frozen(slots=True)
+class Respond:
+    """The worker's answer to `ask(question_id, …)`."""
+
+    question_id: int
+    reports: Reports | Refusal
+
+
+Step: TypeAlias = (
+    Send
+    | Wake
+    | Pause
+    | Resume
+    | Close
+    | Report
+    | Submit
+    | Follow
+    | Unfollow
+    | Ack
+    | Annotate
+    | AnnounceWorker
+    | WorkerReady
+    | WithdrawWorker
+    | ReportCapacity
+    | Record
+    | Settle
+    | Respond
+)
+Steps: TypeAlias = Sequence[Step]
+
+NO_STEPS: Steps = ()
+
+
+@attrs.frozen(slots=True)
+class Opening:
+    """What is known of a link when it opens.
+
+    `link` is the configured entry's name, `gateway` the gateway's, `instance` an id of the
+    entry that is kept with the journal (a lower-case UUID). `identities` are names that the
+    transport has verified for the peer: a certificate's CN and SANs, or what a bearer token
+    is mapped to. `headers` have lower-case names. `entropy` is 16 fresh random bytes.
+    """
+
+    link: str
+    gateway: str = "gateway"
+    instance: str = ""
+    peer: str = ""
+    path: str = ""
+    headers: Mapping[str, str] = attrs.field(default=NOTHING, repr=False)
+    identities: tuple[str, ...] = ()
+    authenticated: bool = False
+    """Whether the carriage demanded an identity; then `identities` binds the peer."""
+    entropy: bytes = attrs.field(default=bytes(16), repr=False)
+
+
+class Connection:
+    """One end of one link. Override what the side needs; the rest answers with no steps.
+
+    `now` is Unix nanoseconds and never falls. A call that raises `RemoteProtocolError`
+    ends the link with that error's `steps`; any other exception is a fault of ours and
+    ends the link too, and nothing but the link (I11).
+    """
+
+    def opened(self, opening: Opening, now: int) -> Steps:
+        """The link is up. Called once, first."""
+        return NO_STEPS
+
+    def receive(self, frame: bytes, now: int) -> Steps:
+        """One whole frame came. Not called while paused."""
+        return NO_STEPS
+
+    def tick(self, now: int) -> Steps:
+        """The time of the last `Wake` has come."""
+        return NO_STEPS
+
+    def drain(self, now: int) -> Steps:
+        """The gateway is about to stop: tell the peer, take nothing new."""
+        return NO_STEPS
+
+    def closed(self, reason: str, now: int) -> Steps:
+        """The link is gone. Called once, last; only `Record` and `WithdrawWorker` are performed."""
+        return NO_STEPS
+
+    # facing a controller
+
+    def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
+        """The answer to a `Submit` or `AnnounceWorker`."""
+        return NO_STEPS
+
+    def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
+        """Events of one followed run, in order, without a gap."""
+        return NO_STEPS
+
+    # facing a worker
+
+    def perform(self, order: Order, now: int) -> Steps:
+        """Give the worker an order. Only after `WorkerReady`, in order per run. A start comes
+        as number 0 with the run's whole spec; its `RunAssigned` is durable."""
+        return NO_STEPS
+
+    def ask(self, question_id: int, question: ProbeWorkers | ReadUsage, now: int) -> Steps:
+        """Ask the worker; only where its info says `asks`. Answer with `Respond`."""
+        return NO_STEPS
+
+    def committed(self, run: RunId, native_seq: int, now: int) -> Steps:
+        """Everything recorded of `run` up to the worker's number `native_seq` is durable."""
+        return NO_STEPS
+
+    def fenced(self, reason: str, now: int) -> Steps:
+        """A newer link of the same worker has taken over; nothing from this one counts."""
+        return NO_STEPS
+
+
+@attrs.frozen(slots=True)
+class WebSocketUse:
+    """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
+    are seconds (None: no pings)."""
+
+    binary: bool
+    path: str
+    subprotocols: tuple[str, ...] = ()
+    ping_every: float | None = None
+    dead_after: float | None = None
+
+
+@attrs.frozen(slots=True)
+class Carriage:
+    """How a protocol's frames are carried. `stream` names a framing of
+    `fleetgate.transports.framing` for byte streams (a test proves that it exists), None if
+    streams do not carry it. `limit` is the largest frame in bytes, both ways."""
+
+    stream: str | None
+    limit: int
+    websocket: WebSocketUse | None = None
+
+
+@attrs.frozen(slots=True)
+class Side:
+    """One side of a protocol: the attrs class of its settings (every member with a
+    default; durations in seconds, as people write them), and its connections. `inputs` are
+    the kinds of input that the workers of a southbound side take."""
+
+    settings: type[Any]
+    open: Callable[[Any], Connection]
+    carriage: Callable[[Any], Carriage]
+    inputs: frozenset[InputKind] = frozenset()
+
+
+@attrs.frozen(slots=True)
+class Adapter:
+    """A protocol as the registry knows it."""
+
+    name: str
+    northbound: Side
+    southbound: Side
+
+
+class ProtocolError(Exception):
+    """Something that the protocol forbids. Never raised itself."""
+
+    def __init__(self, message: str, steps: Steps = ()) -> None:
+        if type(self) is ProtocolError:
+            raise TypeError("say whose fault it was: LocalProtocolError or RemoteProtocolError")
+        super().__init__(message)
+        self.steps = steps
+        """What to do about it: answers to send and, last, a `Close`. Empty: the connection
+        that raises it decides."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer did it."""
+
+
+class LocalProtocolError(ProtocolError):
+    """We tried to."""

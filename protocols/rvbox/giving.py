@@ -1,0 +1,201 @@
+"""A server gives its client work: dispatches, input, signals, scripts."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import attrs
+
+from fleetgate.core import commands as c
+from fleetgate.core.errors import InvalidArgument, Refusal, UnsupportedInput
+from fleetgate.core.events import Diagnosed, Outcome, Reason, RunFinished, RunState
+from fleetgate.core.run import Run
+from fleetgate.protocols.api import NO_STEPS, Record, Settle, Step, Steps
+from fleetgate.protocols.rvbox import limits
+from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.assigned import Command, Standing, make_command
+from fleetgate.protocols.rvbox.desk import Desk
+from fleetgate.protocols.rvbox.settings import nanos
+from fleetgate.protocols.rvbox.stdin import LARGEST
+from fleetgate.protocols.rvbox.translate import from_signal
+
+
+class Giving:
+    """The part of a server's connection that sends work."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._uploads: deque[Command] = deque()
+
+    # --- dispatch
+
+    def hold(self, run: Run) -> Steps:
+        """Take up a run that this client may have. One that cannot be a request of this
+        protocol ends here."""
+        try:
+            self._desk.books.add(make_command(run))
+        except Refusal as refusal:
+            return (Record(run.id, (RunFinished(_refused(refusal)),)),)
+        return NO_STEPS
+
+    def start(self, order: c.Order, start: c.StartRun, now: int) -> Steps:
+        """Dispatch a new run, or refuse it where the protocol cannot carry it."""
+        desk = self._desk
+        run = Run(start.run, start.spec, start.origin, created=order.created)
+        try:
+            command = make_command(run)
+        except Refusal as refusal:
+            refused = Record(run.id, (RunFinished(_refused(refusal)),))
+            return (refused, desk.report_capacity())
+        desk.books.add(command)
+        return self.dispatch(command, now)
+
+    def dispatch(self, command: Command, now: int) -> Steps:
+        """Send the request, for the first time or again: the same one to the byte but for
+        session and revision."""
+        desk = self._desk
+        request = attrs.evolve(
+            command.dispatch,
+            command_revision=command.revision,
+            target_session_generation=desk.session.generation,
+        )
+        send = desk.session.send(request)
+        if len(send.frame) > limits.FRAME:
+            size = len(send.frame)
+            text = f"the request takes {size} bytes; a frame of rvbox holds {limits.FRAME}"
+            over = desk.end(command, RunFinished(_refused(InvalidArgument(text))))
+            return (over, desk.report_capacity())
+        desk.books.asked(command, now)
+        self.watch_answers()
+        return (send,)
+
+    def watch_answers(self) -> None:
+        """Be woken when the oldest dispatch has waited too long for its answer."""
+        desk = self._desk
+        for asked in desk.books.unanswered.values():
+            desk.deadlines.set("answer", asked + nanos(desk.settings.accept_timeout))
+            return
+        desk.deadlines.clear("answer")
+
+    def retry_full(self, now: int, most: int) -> Steps:
+        """Dispatch again what was refused for want of room."""
+        books = self._desk.books
+        steps: list[Step] = []
+        for uuid in list(books.full)[:most]:
+            steps += self.dispatch(books.by_uuid[uuid], now)
+        if books.full:
+            self._desk.deadlines.set("full", now + nanos(self._desk.settings.full_retry))
+        else:
+            self._desk.deadlines.clear("full")
+        return steps
+
+    def taken(self, command: Command, now: int) -> Steps:
+        """The client has accepted the command: what waited for that goes out."""
+        self._desk.books.taken(command)
+        self._desk.capacity.taken()
+        self.watch_answers()
+        self.upload(command, now)
+        return self.feed(command)
+
+    # --- orders about a run that was given before
+
+    def order(self, order: c.Order) -> Steps:
+        """Pass on what is no start."""
+        command = self._desk.books.by_run.get(order.run)
+        if command is None:
+            return NO_STEPS  # it ended meanwhile, and its orders with it
+        match order.command:
+            case c.SendInput() | c.CloseInput():
+                return self._input(command, order)
+            case c.SignalRun(signal=signal):
+                return self._signal(command, order, signal)
+            case c.CancelRun():
+                return self._cancel(command)
+            case c.ResolveApproval() | c.ResizeTerminal():
+                text = "an rvbox host takes no decisions and has no terminal"
+                return (Settle(order.run, order.number, UnsupportedInput(text)),)
+            case c.StartRun() | c.SupplyScript():
+                return (Settle(order.run, order.number),)
+
+    def _input(self, command: Command, order: c.Order) -> Steps:
+        command.inputs = max(command.inputs, order.input)
+        if not command.dispatch.spec.open_stdin:
+            text = "this command's input was closed from the start; start it interactive"
+            return (Settle(order.run, order.number, UnsupportedInput(text)),)
+        if command.stdin.add(order):
+            return self.feed(command)
+        text = f"an input has more than the {LARGEST} bytes that a frame of rvbox holds"
+        refused = Settle(order.run, order.number, InvalidArgument(text))
+        return (refused, *self.feed(command))
+
+    def feed(self, command: Command) -> Steps:
+        """Send what the command's input window allows."""
+        if command.standing is not Standing.TAKEN or command.exit_seq:
+            return NO_STEPS
+        desk = self._desk
+        return [desk.session.send(m) for m in command.stdin.next(desk.settings.stdin_window)]
+
+    def _signal(self, command: Command, order: c.Order, signal: c.Signal) -> Steps:
+        if command.standing is Standing.FULL:
+            return self._cancel(command)
+        kind = from_signal(signal)
+        sent = self._desk.session.send(w.SignalCommand(command.uuid, command.revision, kind))
+        return (sent, Settle(order.run, order.number))
+
+    def _cancel(self, command: Command) -> Steps:
+        """The order is not settled: where this link ends before the command does, the next
+        one sends it again."""
+        command.canceling = True
+        desk = self._desk
+        if command.standing is Standing.FULL:
+            gone = Outcome(RunState.CANCELED, Reason.CANCELED, "canceled before its host took it")
+            return (desk.end(command, RunFinished(gone)), desk.report_capacity())
+        return (desk.session.send(self._terminate(command)),)
+
+    def _terminate(self, command: Command) -> w.SignalCommand:
+        return w.SignalCommand(command.uuid, command.revision, w.SignalKind.TERMINATE)
+
+    # --- scripts, one upload at a time
+
+    def upload(self, command: Command, now: int) -> None:
+        """Send the command's script, if it has one that is not on its way."""
+        upload = command.upload
+        if upload is None or upload.done or command in self._uploads:
+            return
+        self._uploads.append(command)
+        self._desk.deadlines.set("script", now)
+
+    def pump(self, now: int) -> Steps:
+        """Send a piece of the script whose turn it is."""
+        desk = self._desk
+        steps: list[Step] = []
+        if self._uploads:
+            command = self._uploads[0]
+            upload = command.upload
+            alive = desk.books.by_uuid.get(command.uuid) is command and not command.exit_seq
+            if upload is not None and alive:
+                window = desk.settings.script_window
+                steps += [desk.session.send(m) for m in upload.next(window)]
+            if upload is None or upload.done or not alive:
+                self._uploads.popleft()
+        if self._uploads:
+            desk.deadlines.set("script", now + nanos(desk.settings.script_pace))
+        return steps
+
+    def upload_again(self, command: Command, now: int) -> Steps:
+        """The script came damaged: begin anew, or end the command where that does not help."""
+        upload = command.upload
+        if upload is None or command.exit_seq:
+            return NO_STEPS
+        if upload.attempts >= self._desk.settings.script_attempts:
+            said = Diagnosed("its script cannot be uploaded whole", "checksum_mismatch")
+            command.upload = None
+            ends = self._desk.session.send(self._terminate(command))
+            return (Record(command.run, (said,)), ends)
+        upload.restart()
+        self.upload(command, now)
+        return NO_STEPS
+
+
+def _refused(refusal: Refusal) -> Outcome:
+    return Outcome(RunState.FAILED, Reason.REFUSED, f"{refusal.code}: {refusal.message}")

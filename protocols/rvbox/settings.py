@@ -1,0 +1,121 @@
+"""What can be set on either side. Durations are seconds; every default is the protocol page's."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+from attrs.validators import deep_iterable, in_, min_len
+
+from fleetgate.protocols.api import Carriage, WebSocketUse
+from fleetgate.protocols.rvbox import limits
+from fleetgate.protocols.rvbox.translate import PLATFORMS, SHELLS
+
+NANOS: Final = 1_000_000_000
+
+
+def nanos(seconds: float) -> int:
+    """Seconds as people write them, in nanoseconds."""
+    return round(seconds * NANOS)
+
+
+@attrs.frozen(slots=True)
+class ServerSettings:
+    """The server's side, which faces client daemons."""
+
+    path: str = "/agent"
+    ping_every: float = 20.0
+    dead_after: float = 60.0
+    hello_timeout: float = 10.0
+    """How long a link may take to its ClientHello."""
+    snapshot_timeout: float = 30.0
+    """How long a client may take from a ReconcileRequest to its snapshot."""
+    accept_timeout: float = 30.0
+    """How long a dispatch may stay unanswered before the two sides reconcile."""
+    full_retry: float = 30.0
+    """How long until a dispatch that was refused for want of room is tried again, unless the
+    client reports room before."""
+    reconcile_pause: float = 30.0
+    """The least time between two reconciles that a client's own errors bring about."""
+    ack_delay: float = 0.1
+    """How long an event may wait for its acknowledgement once it is durable."""
+    ack_events: int = 64
+    """That many events of a command are acknowledged at once, whatever the delay."""
+    stdin_window: int = 1 << 20
+    """Bytes of input on their way per command: what a client buffers before it runs."""
+    script_window: int = 1 << 20
+    """Bytes of a script sent at a time, so that an upload does not fill the outbox."""
+    script_pace: float = 0.01
+    """The pause behind each of them."""
+    script_attempts: int = 3
+    """How often a script is uploaded in all before the command is ended."""
+    held_back_orders: int = 10_000
+    held_back_size: int = 16 << 20
+    """Orders, and bytes of input in them, that wait while a session reconciles anew. Beyond
+    either the link is closed: its successor's admission has them all."""
+    known_ended: int = 10_000
+    """Ended commands remembered on a link, to tell a late event from a foreign one."""
+    lookups: int = 1_000
+    """Ended commands of one snapshot that are looked up in the journal; any further one is
+    terminated, which has the same effect on it."""
+
+
+@attrs.frozen(slots=True)
+class ClientSettings:
+    """The client daemon's side, which faces a server."""
+
+    path: str = "/agent"
+    ping_every: float = 20.0
+    dead_after: float = 60.0
+    client_id: str = ""
+    """Empty: the gateway's name."""
+    daemon_version: str = "fleetgate"
+    platform: str = attrs.field(default="linux", validator=in_(PLATFORMS))
+    """`linux`, `macos`, `windows` or `freebsd`."""
+    architecture: str = ""
+    daemon_cwd: str = "/"
+    shells: tuple[str, ...] = attrs.field(
+        default=("none", "sh", "bash"),
+        validator=(min_len(1), deep_iterable(in_([name for name in SHELLS if name]))),
+    )
+    max_running: int = 16
+    max_queued: int = 256
+    session_timeout: float = 120.0
+    """How long a server may take to its welcome, its first request, and each result: longer
+    than its journal takes, and no wait is without an end."""
+    retained: int = limits.RETAINED
+    """Commands retained at a time; beyond it a dispatch is answered QUEUE_FULL."""
+    tombstone_days: float = 7.0
+    tombstones: int = 10_000
+    """Ended commands named to a server that asks for them: not older, and not more."""
+    waiting_messages: int = 256
+    waiting_size: int = 4 << 20
+    """Messages, and bytes in them, that wait for the answer to an earlier one about the same
+    command. At either the link is not read until some are answered."""
+    early_stdin: int = 1 << 20
+    """Bytes of input taken for a command that does not run yet."""
+    script_memory: int = 64 << 20
+    """Bytes of all scripts that are being uploaded: four of the largest size."""
+    answer_approvals: bool = False
+    """Whether a line `y` or `n` on the input of a command that waits for an approval answers it."""
+
+
+def _carriage(settings: ServerSettings | ClientSettings) -> Carriage:
+    use = WebSocketUse(
+        binary=True,
+        path=settings.path,
+        subprotocols=("rvbox.v1",),
+        ping_every=settings.ping_every,
+        dead_after=settings.dead_after,
+    )
+    return Carriage("varint", limits.FRAME, use)
+
+
+def server_carriage(settings: ServerSettings) -> Carriage:
+    """How the server's links carry frames."""
+    return _carriage(settings)
+
+
+def client_carriage(settings: ClientSettings) -> Carriage:
+    """How the client's links carry frames."""
+    return _carriage(settings)

@@ -1,0 +1,132 @@
+"""Attachments: where they may begin, and what goes out on them."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetgate.core.events import (
+    Diagnosed,
+    MessageEnded,
+    Outcome,
+    OutputProduced,
+    Reason,
+    RunFinished,
+    RunState,
+    Stream,
+    TextProduced,
+)
+from fleetgate.core.ids import RunId, Seq
+from fleetgate.protocols.agency import wire
+from fleetgate.protocols.agency import wire_events as w
+from fleetgate.protocols.agency.attachments import LAST_CURSOR, Attachments
+from fleetgate.protocols.agency.codec import decode_server
+from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
+from fleetgate.protocols.agency.testing import make_run
+from fleetgate.protocols.api import Follow, Send, Steps
+from fleetgate.protocols.testing import number
+
+ID = RunId("gui/run-1")
+
+
+def make(**settings: object) -> Attachments:
+    return Attachments(AgencyNorthboundSettings(**settings))  # type: ignore[arg-type]
+
+
+def after(sequence: int) -> wire.AttachRun:
+    return wire.AttachRun("run-1", sequence)
+
+
+def sent(steps: Steps) -> list[tuple[int, object]]:
+    frames = [decode_server(step.frame) for step in steps if isinstance(step, Send)]
+    return [(f.sequence, f.event) for f in frames if isinstance(f, w.EventFrame)]
+
+
+def floor(last: int, acknowledged: int, **settings: object) -> int:
+    run = make_run(last_seq=Seq(last), acknowledged=Seq(acknowledged))
+    return make(**settings).floor(run)
+
+
+def test_the_floor_is_the_bound_or_what_was_acknowledged() -> None:
+    assert floor(2048, 0) == 0
+    assert floor(2051, 0) == 3
+    assert floor(2051, 100) == 100
+    assert floor(5000, 0, replay_bound=0) == 0
+
+
+def test_in_strict_parity_an_acknowledgement_leaves_it_where_it_is() -> None:
+    assert floor(2048, 2000, strict_parity=True) == 0
+    assert floor(5000, 4000, strict_parity=True) == 0
+    assert floor(5000, 100, strict_parity=True) == 2952
+    assert floor(5000, 100, strict_parity=True, replay_bound=0) == 0
+
+
+@given(st.integers(0, 50), st.integers(0, 60), st.integers(0, 20))
+def test_an_attachment_sends_exactly_what_is_behind_its_start(
+    last: int, start: int, lookback: int
+) -> None:
+    attachments = make(lookback=lookback)
+    follow = attachments.attach(after(start), make_run(last_seq=Seq(last)))
+    assert isinstance(follow, Follow)
+    assert 0 <= follow.after <= start
+    events = number(ID, *[MessageEnded()] * 70)[follow.after :]
+    numbers = [sequence for sequence, _ in sent(attachments.deliver(events))]
+    assert numbers == list(range(start + 1, 71))
+
+
+def test_behind_the_last_number_that_storage_has() -> None:
+    follow = make().attach(after(2**64 - 1), make_run())
+    assert follow == Follow(ID, Seq(LAST_CURSOR))
+
+
+def test_in_strict_parity_an_attachment_begins_behind_what_was_acknowledged() -> None:
+    attachments = make(strict_parity=True, lookback=0)
+    run = make_run(last_seq=Seq(5), acknowledged=Seq(3))
+    assert attachments.attach(after(0), run) == Follow(ID, Seq(3))
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=6), min_size=1, max_size=12),
+    st.integers(0, 12),
+    st.data(),
+)
+def test_output_is_the_same_with_and_without_a_new_attachment_in_it(
+    chunks: list[bytes], cut: int, data: st.DataObject
+) -> None:
+    """Fault 2, across a re-attachment: as long as the first bytes of a character are among the
+    events that are read again."""
+    text = data.draw(st.text(max_size=12)).encode()
+    size = data.draw(st.integers(1, 4))
+    pieces = [text[at : at + size] for at in range(0, len(text), size)] or [b"x"]
+    events = number(ID, *[OutputProduced(Stream.STDOUT, piece) for piece in pieces])
+    cut = min(cut, len(pieces))
+    whole = make()
+    whole.attach(after(0), make_run())
+    once = sent(whole.deliver(events))
+    broken = make()
+    broken.attach(after(0), make_run())
+    first = sent(broken.deliver(events[:cut]))
+    follow = broken.attach(after(cut), make_run(last_seq=Seq(len(pieces))))
+    assert first + sent(broken.deliver(events[follow.after :])) == once
+
+
+def test_detaching() -> None:
+    attachments = make()
+    assert not attachments.detach(ID)
+    attachments.attach(after(0), make_run())
+    assert attachments.detach(ID)
+    assert attachments.deliver(number(ID, MessageEnded())) == ()
+    assert attachments.deliver(()) == ()
+
+
+END = RunFinished(Outcome(RunState.CANCELED, Reason.CANCELED))
+
+
+def test_an_end_waits_for_the_answer_to_a_cancel_of_its_run_only() -> None:
+    attachments = make()
+    attachments.attach(after(0), make_run())
+    attachments.hold_end(RunId("gui/other"))
+    assert len(sent(attachments.deliver(number(ID, END)))) == 1
+    attachments.hold_end(ID)
+    events = number(ID, TextProduced("x"), Diagnosed("y"), END)
+    assert [seq for seq, _ in sent(attachments.deliver(events))] == [1, 2]
+    assert [seq for seq, _ in sent(attachments.release_end())] == [3]
+    assert attachments.release_end() == ()

@@ -1,0 +1,171 @@
+"""Reading and writing JSON text, strictly."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetgate.protocols.json_text import Malformed, Repeating, deeper, dump, load, quote
+
+FREE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(FREE)
+def test_what_is_written_reads_back_equal(value: object) -> None:
+    again = load(dump(value).encode())  # type: ignore[arg-type]
+    assert again == value
+    assert repr(again) == repr(json.loads(json.dumps(value, sort_keys=True)))
+
+
+@given(st.text())
+def test_a_string_is_escaped_no_more_than_it_must_be(text: str) -> None:
+    assert load(quote(text).encode()) == text
+    for char in text:
+        if ord(char) >= 0x20 and char not in '"\\':
+            assert char in quote(text)
+
+
+def test_short_escapes_are_short_and_others_are_lower_case() -> None:
+    assert quote('"\\/\b\t\n\f\r\x1f\x7f\u2028é') == '"\\"\\\\/\\b\\t\\n\\f\\r\\u001f\x7f\u2028é"'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1),
+        ("-0", -0.0),
+        ("1.0", 1.0),
+        ("1e3", 1000.0),
+        ("18446744073709551615", 2**64 - 1),
+        ("-9223372036854775808", -(2**63)),
+        ("18446744073709551616", 18446744073709551616.0),
+        ("-9223372036854775809", -9223372036854775809.0),
+        ("12345678901234567890123", 12345678901234567890123.0),
+        (" \t\r\n1\n", 1),
+        ("1e-400", 0.0),
+        ("1E+2", 100.0),
+    ],
+)
+def test_numbers_stay_what_they_are_where_64_bits_hold_them(text: str, value: float) -> None:
+    read = load(text.encode())
+    assert (type(read), repr(read)) == (type(value), repr(value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "01",
+        "-",
+        "+1",
+        "1.",
+        ".5",
+        "0x1",
+        "1e400",
+        "-1e999",
+        '{"ignored":1e400}',
+        "1" + "0" * 400,
+        "1" + "0" * 5000,
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "nul",
+        "True",
+        "[1,]",
+        '{"a":1,}',
+        "{a:1}",
+        "{'a':1}",
+        "[1] x",
+        "1 2",
+        "/* x */ 1",
+        '"a\nb"',
+        '"\x1f"',
+        '"\\x41"',
+        '"\\u12"',
+        '"\\ud83d"',
+        '"\\ude00"',
+        '"\\ud83d\\u0041"',
+        '{"\\ud83d":1}',
+        '[{"a":["\\uDEAD"]}]',
+        "\ufeff1",
+    ],
+)
+def test_what_is_no_json_is_refused(text: str) -> None:
+    with pytest.raises(Malformed):
+        load(text.encode())
+
+
+def test_what_is_no_utf8_is_refused_without_quoting_it() -> None:
+    with pytest.raises(Malformed, match="byte 2 is not") as failure:
+        load(b'"s\xff3cret"')
+    assert "3cret" not in str(failure.value)
+
+
+def test_a_whole_surrogate_pair_and_a_zero_character_are_fine() -> None:
+    assert load(b'"\\ud83d\\ude00"') == "\U0001f600"
+    assert load(b'"\\u0000"') == "\0"
+
+
+@given(st.integers(1, 300), st.sampled_from(["[]", "{}", "1"]))
+def test_depth_is_counted_over_the_whole_document(around: int, inner: str) -> None:
+    text = ('{"a":[' * around)[: around * 6] + inner + "]}" * around
+    depth = 2 * around + (inner != "1")
+    if depth <= 127:
+        load(text.encode())
+    else:
+        with pytest.raises(Malformed, match="inside each other"):
+            load(text.encode())
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_a_hundred_thousand_brackets_cost_an_error_and_no_more(opening: str) -> None:
+    with pytest.raises(Malformed):
+        load((opening * 100_000).encode())
+
+
+def test_brackets_in_strings_count_for_nothing() -> None:
+    assert load(b'"' + b"[" * 500 + b'"') == "[" * 500
+
+
+def test_repeated_keys_are_told_and_the_last_one_holds() -> None:
+    read = load(b'{"a":1,"b":2,"a":3,"c":{"a":1}}')
+    assert read == {"a": 3, "b": 2, "c": {"a": 1}}
+    assert isinstance(read, Repeating)
+    assert read.repeated == {"a"}
+    assert type(read["c"]) is dict
+
+
+def test_deeper_counts_containers() -> None:
+    assert not deeper(1, 0)
+    assert deeper([], 0)
+    assert not deeper({"a": [1]}, 2)
+    assert deeper(({"a": [1]},), 2)
+
+
+def test_free_form_keys_are_written_in_byte_order() -> None:
+    assert dump({"b": 1, "a": {"\U0001f600": 1, "\uffff": 2}}) == (
+        '{"a":{"\uffff":2,"\U0001f600":1},"b":1}'
+    )
+
+
+def test_what_json_has_no_word_for_is_written_as_null() -> None:
+    assert dump({"a": [math.nan, 1], "b": (math.inf,)}) == '{"a":[null,1],"b":[null]}'
+
+
+@given(FREE)
+def test_nothing_of_a_refused_text_is_in_the_error(value: object) -> None:
+    text = dump({"key": value, "secret-3f9a": "secret-3f9a"})[:-1]  # type: ignore[dict-item]
+    with pytest.raises(Malformed) as failure:
+        load(text.encode())
+    assert "3f9a" not in str(failure.value)
