@@ -1,0 +1,14 @@
+"""The only room that knows the others, and the only one with a main.
+
+entry
+    One `[[north]]` or `[[south]]` of the config: a protocol, an address, settings.
+driver
+    `connection.py`: the one loop between a link and a protocol's connection. It
+    performs steps, and nobody else does.
+registry
+    What a name in the config stands for: protocols, transports, journals.
+fake
+    A peer for tests, made of the same pieces: a small gateway with its own journal.
+local worker
+    A worker that runs in this process's care: child processes, scripts.
+"""

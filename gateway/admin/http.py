@@ -1,0 +1,240 @@
+"""HTTP/1.1 over one stream: requests in, replies and streams of JSON lines out.
+
+Bounds: `MAX_HEAD` and `MAX_BODY` for what comes in, `REQUEST_WITHIN` for a request to be
+whole, `IDLE_FOR` between requests, `SEND_WITHIN` for each write. Whoever breaks one loses
+this connection and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import attrs
+import h11
+import trio
+
+from fleetgate.gateway.render import Line, encode
+
+MAX_HEAD: Final = 16 * 1024
+"""Bytes of a request's line and headers, beyond what came with one read: ours are under 1 KiB."""
+
+MAX_BODY: Final = 24 << 20
+"""Bytes of a body: a script of 16 MiB, the largest input of all, as a JSON string."""
+
+REQUEST_WITHIN: Final = 30.0
+"""Seconds for a request to come whole, once it has begun: 24 MiB over a local socket."""
+
+IDLE_FOR: Final = 60.0
+"""Seconds that a connection may wait for its next request."""
+
+SEND_WITHIN: Final = 60.0
+"""Seconds that one write may take: a follower that reads nothing holds its task no longer."""
+
+CHUNK: Final = 64 * 1024
+"""Bytes read at a time, as of any socket here."""
+
+
+@attrs.frozen(slots=True)
+class Request:
+    """A request. `path` holds the segments, percent-decoded each, so that one may hold `/`."""
+
+    method: str
+    path: tuple[str, ...]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes = attrs.field(default=b"", repr=False)
+
+
+@attrs.frozen(slots=True)
+class Reply:
+    """One JSON object."""
+
+    line: Line
+    status: int = 200
+
+
+Send: TypeAlias = Callable[[bytes], Awaitable[None]]
+
+
+@attrs.frozen(slots=True)
+class Stream:
+    """JSON lines: `write` gives them to its argument and returns behind the last. It is
+    cancelled when the peer goes away."""
+
+    write: Callable[[Send], Awaitable[None]]
+
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Reply | Stream]]
+"""Answers a request. What it raises is a fault of ours."""
+
+
+def error_reply(status: int, code: str, message: str) -> Reply:
+    """A typed error."""
+    return Reply({"error": {"code": code, "message": message}}, status)
+
+
+async def serve_http(
+    stream: trio.abc.Stream, handler: Handler, fault: Callable[[Exception], None]
+) -> None:
+    """Serve one connection to its end, and close it. Faults of `handler` are given to `fault`
+    and answered with status 500. Cancelled, the stream is closed at once."""
+    async with stream:
+        try:
+            await _Served(stream, handler, fault).run()
+        except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+            return  # the peer is gone, or as good as gone: there is nobody to tell
+
+
+class _Refused(Exception):
+    """A request is not taken; its reply is the last one on this connection."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.status)
+        self.reply = reply
+
+
+class _Served:
+    def __init__(
+        self, stream: trio.abc.Stream, handler: Handler, fault: Callable[[Exception], None]
+    ) -> None:
+        self._stream = stream
+        self._handler = handler
+        self._fault = fault
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
+
+    async def run(self) -> None:
+        while True:
+            try:
+                request = await self._request()
+                if request is None:
+                    return
+                await self._answer(await self._handle(request))
+            except _Refused as refused:
+                await self._reply(refused.reply, last=True)
+            except h11.RemoteProtocolError as error:
+                said = error_reply(error.error_status_hint, "bad_request", str(error))
+                await self._reply(said, last=True)
+            if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+                return
+            self._http.start_next_cycle()
+
+    async def _handle(self, request: Request) -> Reply | Stream:
+        try:
+            return await self._handler(request)
+        except Exception as error:
+            self._fault(error)
+            return error_reply(500, "internal", "a fault of the gateway; see its log")
+
+    # --- in
+
+    async def _request(self) -> Request | None:
+        """The next request; None if none comes."""
+        begun = False
+        with trio.move_on_after(IDLE_FOR):
+            begun = await self._begun()
+        if not begun:
+            return None
+        with trio.move_on_after(REQUEST_WITHIN):
+            head = await self._next_event()
+            return await self._whole(head) if isinstance(head, h11.Request) else None
+        raise _Refused(error_reply(408, "timeout", f"a request takes at most {REQUEST_WITHIN} s"))
+
+    async def _begun(self) -> bool:
+        """Wait for the first byte of a request. False: the peer has closed."""
+        waiting, closed = self._http.trailing_data
+        if waiting or closed:
+            return bool(waiting)
+        data = bytes(await self._stream.receive_some(CHUNK))
+        self._http.receive_data(data)
+        return bool(data)
+
+    async def _next_event(self) -> Any:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            if self._http.they_are_waiting_for_100_continue:
+                go_on = h11.InformationalResponse(status_code=100, headers=[])
+                await self._send(self._http.send(go_on))
+            self._http.receive_data(bytes(await self._stream.receive_some(CHUNK)))
+        return event
+
+    async def _whole(self, head: h11.Request) -> Request:
+        parts = urlsplit(head.target.decode("ascii", "replace"))
+        headers = {name.decode("ascii"): value.decode("latin-1") for name, value in head.headers}
+        body = bytearray()
+        while isinstance(event := await self._next_event(), h11.Data):
+            body += event.data
+            if len(body) > MAX_BODY:
+                said = f"a body has at most {MAX_BODY} bytes"
+                raise _Refused(error_reply(413, "too_large", said))
+        return Request(
+            head.method.decode("ascii"),
+            tuple(unquote(part) for part in parts.path.strip("/").split("/")),
+            dict(parse_qsl(parts.query)),
+            headers,
+            bytes(body),
+        )
+
+    # --- out
+
+    async def _answer(self, answer: Reply | Stream) -> None:
+        if isinstance(answer, Reply):
+            await self._reply(answer)
+        else:
+            await self._write_stream(answer)
+
+    async def _reply(self, reply: Reply, *, last: bool = False) -> None:
+        if self._http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            return
+        body = encode(reply.line)
+        headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
+        if last:
+            headers.append(("connection", "close"))
+        data = self._http.send(_head(reply.status, headers))
+        data += self._http.send(h11.Data(body)) + self._http.send(h11.EndOfMessage())
+        await self._send(data)
+
+    async def _write_stream(self, stream: Stream) -> None:
+        """A stream is the last thing on its connection: while it lasts, the peer has nothing
+        to say but that it goes away."""
+        headers = [("content-type", "application/x-ndjson"), ("connection", "close")]
+        headers.append(("transfer-encoding", "chunked"))
+        await self._send(self._http.send(_head(200, headers)))
+        whole = False
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch, nursery.cancel_scope)
+            whole = await self._written(stream)
+            nursery.cancel_scope.cancel()
+        if whole:  # else the missing end tells the peer that there would have been more
+            await self._send(self._http.send(h11.EndOfMessage()))
+
+    async def _written(self, stream: Stream) -> bool:
+        try:
+            await stream.write(self._send_data)
+        except (trio.BrokenResourceError, trio.TooSlowError):
+            return False
+        except Exception as error:
+            self._fault(error)
+            return False
+        return True
+
+    async def _watch(self, scope: trio.CancelScope) -> None:
+        try:
+            while await self._stream.receive_some(CHUNK):
+                pass
+        except trio.BrokenResourceError:
+            pass  # gone in disorder is gone all the same
+        scope.cancel()
+
+    async def _send_data(self, data: bytes) -> None:
+        await self._send(self._http.send(h11.Data(data)))
+
+    async def _send(self, data: bytes | None) -> None:
+        with trio.fail_after(SEND_WITHIN):
+            await self._stream.send_all(data or b"")
+
+
+def _head(status: int, headers: list[tuple[str, str]]) -> h11.Response:
+    reason = HTTPStatus(status).phrase.encode()
+    return h11.Response(status_code=status, headers=headers, reason=reason)

@@ -1,0 +1,82 @@
+"""`gateway bench`: run the trials, print the table, keep the raw data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from fleetgate.gateway.bench.figures import pairs_of
+from fleetgate.gateway.bench.machine import invocation, machine
+from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
+from fleetgate.gateway.bench.report import Result, to_json, to_text
+from fleetgate.gateway.bench.sample import Sample
+from fleetgate.gateway.bench.task import BenchFailed
+from fleetgate.gateway.bench.trial import run_trial
+
+RESULTS: Final = Path("bench/results")
+"""Where raw data is kept, and where journals lie meanwhile: a real disk, not a file system in
+memory, which many machines have under the system's directory for temporary files."""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run `gateway bench`. Answers the exit code: 1 where a trial failed."""
+    given = _parser().parse_args(argv)
+    plan = QUICK if given.quick else FULL
+    started = datetime.now(UTC)
+    path: Path = given.json or RESULTS / f"{started:%Y%m%dT%H%M%SZ}.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        facts = machine(path.parent)
+        samples = trio.run(run_plan, plan, path.parent)
+    except (BenchFailed, OSError) as error:
+        sys.stderr.write(f"gateway bench: {error}\n")
+        return 1
+    result = Result(f"{started:%Y-%m-%dT%H:%M:%SZ}", invocation(), facts, plan, samples)
+    path.write_text(to_json(result))
+    sys.stdout.write(f"{to_text(result)}\nraw data: {path}\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gateway bench",
+        description="Measure the bridge from agency to rvbox against a plain relay of the same "
+        "two transports, one after the other, on this machine.",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer and shorter trials: half a minute"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help=f"where the raw data goes (default: a new file in {RESULTS}); journals are beside it",
+    )
+    return parser
+
+
+async def run_plan(plan: Plan, disk: Path) -> list[tuple[Trial, Sample]]:
+    """Run all trials, and say on stderr how each went.
+
+    Raises: `BenchFailed`.
+    """
+    trials = list(plan.trials())
+    samples: list[tuple[Trial, Sample]] = []
+    for nth, trial in enumerate(trials, 1):
+        samples.append((trial, await run_trial(trial, disk)))
+        sys.stderr.write(f"{nth}/{len(trials)} {progress(samples)}\n")
+    return samples
+
+
+def progress(samples: Sequence[tuple[Trial, Sample]]) -> str:
+    """One line about the last trial."""
+    trial, sample = samples[-1]
+    line = f"{trial.kind.value} {trial.task.size} bytes: {sample.rate:.0f} events/s"
+    pairs = pairs_of(each for each in samples if each[0].pair == trial.pair)
+    return f"{line}, ratio {pairs[0].ratio:.2f}" if pairs and not trial.task.rate else line

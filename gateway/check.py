@@ -1,0 +1,178 @@
+"""What is wrong with a config beyond its text, and what it means in words.
+
+Certificates and secrets are read, names are resolved; nothing is bound and nobody dialled.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from fleetgate.core.routing import ANY_LINK
+from fleetgate.gateway.carrying import options_of
+from fleetgate.gateway.config import Config, ConfigError, Problem, load
+from fleetgate.gateway.config_entries import Entry, SecretUnreadable
+from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
+from fleetgate.gateway.route_words import RouteWords, words_of
+from fleetgate.protocols.api import Adapter, Carriage
+from fleetgate.transports.address import DEFAULT_PORTS
+from fleetgate.transports.api import AddressError
+from fleetgate.transports.open import check_address
+from fleetgate.transports.unix import check_path
+
+
+@attrs.frozen(slots=True)
+class Findings:
+    """What a check found. With problems the config cannot be served; warnings say what may
+    not be meant."""
+
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    routes: tuple[RouteWords, ...]
+
+
+def load_usable(path: str | os.PathLike[str], adapters: Mapping[str, Adapter]) -> Config:
+    """Read a config file, and everything that it names on this machine.
+
+    Raises: `ConfigError`.
+    """
+    config = load(path, adapters)
+    problems = tuple(_problems(config, adapters))
+    if problems:
+        raise ConfigError(config.path, sorted(problems, key=_line))
+    return config
+
+
+def check(config: Config, adapters: Mapping[str, Adapter]) -> Findings:
+    """Look at everything, names in the network too."""
+    problems = [*_problems(config, adapters), *_unresolved_listeners(config)]
+    warnings = [*_unresolved_peers(config), *_odd_routes(config), *_exposed(config)]
+    return Findings(
+        tuple(sorted(problems, key=_line)),
+        tuple(sorted(warnings, key=_line)),
+        tuple(words_of(config, route, adapters) for route in config.routes),
+    )
+
+
+def _line(problem: Problem) -> int:
+    return problem.line
+
+
+# --- problems
+
+
+def _problems(config: Config, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
+    yield from _about_gateway(config)
+    for entry in config.entries:
+        try:
+            _check_entry(entry, adapters[entry.protocol])
+        except (AddressError, SecretUnreadable, ValueError) as error:
+            yield _problem(config, f"{entry.facing}.{entry.name}", str(error))
+        for at, grant in enumerate(entry.tokens, start=1):
+            key = f"{entry.facing}.{entry.name}.tokens[{at}]"
+            try:
+                grant.token.read()
+            except SecretUnreadable as error:
+                yield _problem(config, key, str(error))
+
+
+def _about_gateway(config: Config) -> Iterator[Problem]:
+    path = config.gateway.journal_path
+    if path is not None and not os.access(path.parent, os.W_OK | os.X_OK):
+        said = f"the directory {path.parent} is not there or cannot be written"
+        yield _problem(config, "gateway.journal", said)
+    place = place_of(config.gateway.admin)
+    if isinstance(place, UnixPlace):
+        try:
+            check_path(place.path)
+        except AddressError as error:
+            yield _problem(config, "gateway.admin", str(error))
+
+
+def _check_entry(entry: Entry, adapter: Adapter) -> None:
+    carriage = entry.side(adapter).carriage(entry.settings)
+    _check_carried(entry, carriage)
+    check_address(entry.address, options_of(entry, carriage), entry.listens)
+
+
+def _check_carried(entry: Entry, carriage: Carriage) -> None:
+    scheme = entry.address.partition(":")[0]
+    web = scheme in DEFAULT_PORTS
+    if web and carriage.websocket is None:
+        raise AddressError(
+            f"{entry.protocol} is not carried over WebSocket; use unix:, tcp: or tls:"
+        )
+    if not web and carriage.stream is None:
+        raise AddressError(f"{entry.protocol} is carried over WebSocket only; use ws: or wss:")
+    if not web and (entry.token or entry.tokens):
+        raise AddressError(f"tokens are shown at a WebSocket's upgrade; {scheme}: has none")
+
+
+def _problem(config: Config, key: str, message: str) -> Problem:
+    return Problem(config.line(key), key, message)
+
+
+# --- names in the network
+
+
+def _unresolved_listeners(config: Config) -> Iterator[Problem]:
+    for entry in config.entries:
+        if entry.listens and (said := _unresolved(entry)):
+            yield _problem(config, f"{entry.facing}.{entry.name}.listen", said)
+
+
+def _unresolved_peers(config: Config) -> Iterator[Problem]:
+    for entry in config.entries:
+        if not entry.listens and (said := _unresolved(entry)):
+            yield _problem(config, f"{entry.facing}.{entry.name}.connect", said)
+
+
+def _unresolved(entry: Entry) -> str | None:
+    place = place_of(entry.address)
+    if not isinstance(place, TcpPlace):
+        return None
+    try:
+        socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        return f"the host {place.host} is not known: {error.strerror}"
+    return None
+
+
+# --- what may not be meant
+
+
+def _odd_routes(config: Config) -> Iterator[Problem]:
+    for entry in config.north:
+        if not any(route.from_ in (entry.name, ANY_LINK) for route in config.routes):
+            key = f"north.{entry.name}"
+            yield _problem(config, key, "no route leads from here; every run will be refused")
+    for entry in config.south:
+        if not any(route.to == entry.name for route in config.routes):
+            yield _problem(config, f"south.{entry.name}", "no route leads here; it gets no runs")
+    taken: dict[str, int] = {}
+    for at, route in enumerate(config.routes, start=1):
+        above = taken.get(route.from_, taken.get(ANY_LINK))
+        if above is not None:
+            said = f"is never reached: route[{above}] takes all runs before it"
+            yield _problem(config, f"route[{at}]", said)
+        elif not route.when:
+            taken[route.from_] = at
+
+
+def _exposed(config: Config) -> Iterator[Problem]:
+    for entry in config.entries:
+        place = place_of(entry.address)
+        if not isinstance(place, TcpPlace) or place.loopback:
+            continue
+        key = f"{entry.facing}.{entry.name}"
+        secured = entry.address.partition(":")[0] in ("wss", "tls")
+        asks = entry.tokens or (entry.tls is not None and entry.tls.ca is not None)
+        if entry.listens and not asks:
+            said = "whoever reaches this address may connect; set tokens, or client_ca in tls"
+            yield _problem(config, key, said)
+        if not secured:
+            said = "nothing is encrypted on the way; use wss: or tls: beyond this machine"
+            yield _problem(config, key, said)

@@ -1,0 +1,171 @@
+"""The command line of `gateway`. Only the command that is wanted is imported."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+_ELSEWHERE: Final = {
+    "demo": ("fleetgate.gateway.demo", "a bridge with both its ends in one process, to look at"),
+    "fake": ("fleetgate.gateway.fakes.cli", "one side of one protocol, for tests"),
+}
+"""Commands with a command line of their own: modules with `run(argv) -> int`."""
+
+_COMMANDS: Final = "fleetgate.gateway.commands."
+INTERRUPTED: Final = 130
+
+Parser: TypeAlias = argparse.ArgumentParser
+Commands: TypeAlias = Any
+"""What `add_subparsers` gives, whose class argparse keeps to itself."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; answers its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in _ELSEWHERE:
+        module = import_module(_ELSEWHERE[words[0]][0])
+        return _guarded(lambda: int(module.run(words[1:])))
+    try:
+        arguments = make_parser().parse_args(words)
+    except SystemExit as end:  # argparse has said why
+        return int(end.code or 0)
+    name, _, function = arguments.does.partition(":")
+    does = getattr(import_module(_COMMANDS + name), function)
+    return _guarded(lambda: int(does(arguments)))
+
+
+def _guarded(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read us is gone. What is still buffered must not fail again at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def make_parser() -> Parser:
+    """The parser of all commands but those that have their own."""
+    parser = argparse.ArgumentParser(
+        prog="gateway", description="One process between agent fleets and control planes."
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    serve = _add(commands, "serve", "serve:run", "serve a config file until a signal ends it")
+    serve.add_argument("--config", required=True, metavar="FILE")
+    check = _add(commands, "check", "check:run", "check a config file and say what it means")
+    check.add_argument("file", metavar="FILE")
+    _json(check)
+    for name, (_, words) in _ELSEWHERE.items():
+        commands.add_parser(name, help=words, add_help=False)
+    _add_reading(commands)
+    _add_run(commands)
+    _add_tail(commands)
+    _add_orders(commands)
+    _json(_add(commands, "version", "version:run", "say which version this is"))
+    return parser
+
+
+def _add(commands: Commands, name: str, does: str, words: str) -> Parser:
+    parser: Parser = commands.add_parser(name, help=words, description=words.capitalize() + ".")
+    parser.set_defaults(does=does)
+    return parser
+
+
+def _json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="JSON lines in place of text")
+
+
+def _add_asking(commands: Commands, name: str, does: str, words: str) -> Parser:
+    """A command that asks a running gateway."""
+    parser = _add(commands, name, does, words)
+    where = parser.add_argument_group(
+        "which gateway", "by its admin socket; without either, GATEWAY_ADMIN says where it is"
+    )
+    where.add_argument("--admin", metavar="ADDRESS", help="unix:PATH, or 127.0.0.1:PORT")
+    where.add_argument("--config", metavar="FILE", help="the file that it serves")
+    _json(parser)
+    return parser
+
+
+def _add_reading(commands: Commands) -> None:
+    _add_asking(commands, "status", "operate:run_status", "show the gateway as a whole")
+    _add_asking(commands, "workers", "operate:run_workers", "list the workers")
+    runs = _add_asking(commands, "runs", "operate:run_runs", "list the open runs")
+    runs.add_argument("--all", action="store_true", help="those that have ended, too")
+    runs.add_argument("--link", metavar="NAME", help="only those of this northbound entry")
+
+
+def _add_run(commands: Commands) -> None:
+    run = _add_asking(commands, "run", "run:run", "start a run and follow it")
+    given = run.add_argument_group("what to run: one of these")
+    given.add_argument("--prompt", metavar="TEXT", help="for an agent; - is standard input")
+    given.add_argument("--line", metavar="TEXT", help="a line for a host's shell")
+    given.add_argument("--tool", metavar="NAME", help="a tool, called with --input")
+    given.add_argument("command", nargs="*", metavar="-- COMMAND", help="a program and its words")
+    _add_manner(run)
+    run.add_argument("--name", metavar="NAME", help="its id is admin/NAME")
+    run.add_argument("--detach", action="store_true", help="do not follow it, say its id")
+    run.add_argument("--quiet", "-q", action="store_true", help="show only what it produces")
+
+
+def _add_manner(run: Parser) -> None:
+    how = run.add_argument_group("how to run it")
+    how.add_argument("--input", metavar="JSON", help="a tool's input")
+    how.add_argument("--provider", default="", metavar="NAME", help="the agent program")
+    how.add_argument("--model", default="", metavar="NAME")
+    how.add_argument("--permission", default="", metavar="WORD")
+    how.add_argument("--workspace", action="append", default=[], metavar="DIR")
+    how.add_argument("--cwd", default="", metavar="DIR", help="a command's directory")
+    how.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    how.add_argument("--label", action="append", default=[], metavar="NAME=VALUE")
+    how.add_argument("--timeout", type=float, metavar="SECONDS")
+    how.add_argument("--stdin", action="store_true", help="give it our standard input first")
+    how.add_argument("--interactive", "-i", action="store_true", help="it takes gateway send")
+    how.add_argument("--approvals", action="store_true", help="it asks before gated tools")
+
+
+def _add_tail(commands: Commands) -> None:
+    tail = _add_asking(commands, "tail", "tail:run", "show a run's events and follow it")
+    tail.add_argument("run", metavar="RUN")
+    tail.add_argument("--after", type=int, default=0, metavar="N", help="only those after N")
+    tail.add_argument("--no-follow", action="store_true", help="only those recorded by now")
+    tail.add_argument("--quiet", "-q", action="store_true", help="show only what it produces")
+
+
+def _add_orders(commands: Commands) -> None:
+    send = _add_asking(commands, "send", "operate:run_send", "send input to a run")
+    send.add_argument("run", metavar="RUN")
+    send.add_argument("text", nargs="?", metavar="TEXT", help="- is standard input, as it is")
+    send.add_argument("--no-newline", action="store_true", help="put no newline behind TEXT")
+    send.add_argument("--close", action="store_true", help="no more input comes")
+    approve = _add_asking(commands, "approve", "operate:run_approve", "answer an approval")
+    approve.add_argument("run", metavar="RUN")
+    approve.add_argument("approval", nargs="?", metavar="APPROVAL", help="if there are several")
+    answer = approve.add_mutually_exclusive_group()
+    answer.add_argument("--once", dest="decision", action="store_const", const="allow_once")
+    answer.add_argument("--similar", dest="decision", action="store_const", const="allow_similar")
+    answer.add_argument("--deny", dest="decision", action="store_const", const="deny")
+    answer.add_argument("--value", metavar="TEXT", help="where it asks for one")
+    approve.set_defaults(decision="allow_once")
+    cancel = _add_asking(commands, "cancel", "operate:run_cancel", "end a run")
+    cancel.add_argument("run", metavar="RUN")
+    cancel.add_argument("--session", action="store_true", help="and all runs of its session")
+    cancel.add_argument("--reason", default="", metavar="TEXT")
+    signal = _add_asking(commands, "signal", "operate:run_signal", "send a signal to a run")
+    signal.add_argument("run", metavar="RUN")
+    signal.add_argument("signal", choices=["interrupt", "terminate", "kill", "hangup"])
+    drain = _add_asking(
+        commands, "drain", "operate:run_drain", "give a worker no more runs, or end the gateway"
+    )
+    drain.add_argument("worker", nargs="?", metavar="WORKER", help="none: the gateway itself")
+    drain.add_argument("--undo", action="store_true", help="give the worker runs again")
+    drain.add_argument("--wait", action="store_true", help="until the gateway has ended")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

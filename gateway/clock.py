@@ -1,0 +1,26 @@
+"""The gateway's clock."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import trio
+
+_NANOS: Final = 1_000_000_000
+
+
+class Clock:
+    """Unix nanoseconds that never fall. Made and called inside `trio.run`.
+
+    The wall clock is read once, when it is made; from then on it goes as trio's clock
+    does. So a wall clock that is set back moves nothing, and virtual time is virtual.
+    """
+
+    def __init__(self) -> None:
+        self._base = time.time_ns()
+        self._start = trio.current_time()
+
+    def __call__(self) -> int:
+        """Now."""
+        return self._base + round((trio.current_time() - self._start) * _NANOS)

@@ -1,0 +1,93 @@
+"""`gateway check`: is a config file right, and what does it mean?"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import attrs
+
+from fleetgate.gateway.check import Findings, check
+from fleetgate.gateway.commands import exits
+from fleetgate.gateway.commands.output import say, write_json
+from fleetgate.gateway.config import Config, ConfigError, Problem, load
+from fleetgate.gateway.promise import Promise
+from fleetgate.gateway.registry import adapters
+from fleetgate.gateway.render import Line
+from fleetgate.gateway.route_words import RouteWords, sentence
+
+
+def run(arguments: Namespace) -> int:
+    """Check a file. 0: it can be served; 1: there are problems."""
+    known = adapters()
+    try:
+        config = load(arguments.file, known)
+    except ConfigError as error:
+        return _refuse(error, json=arguments.json)
+    findings = check(config, known)
+    if arguments.json:
+        write_json(_line(config, findings))
+    else:
+        _tell(config, findings)
+    return exits.FAILED if findings.problems else exits.OK
+
+
+def _refuse(error: ConfigError, *, json: bool) -> int:
+    if json:
+        problems = [_place(error.path, each) for each in error.problems]
+        write_json({"ok": False, "problems": problems, "warnings": [], "routes": []})
+    else:
+        for line in error.lines():
+            say(line)
+    return exits.FAILED
+
+
+def _tell(config: Config, findings: Findings) -> None:
+    for kind, found in (("", findings.problems), ("warning: ", findings.warnings)):
+        for each in ConfigError(config.path, found).lines():
+            say(f"{kind}{each}")
+    for number, words in enumerate(findings.routes, start=1):
+        say(f"{number}. {sentence(words.route)}")
+        for kind_of_input, became in words.inputs.items():
+            say(f"     {kind_of_input.value}: {became}")
+        for when, then in _promises(words.promise).items():
+            say(f"     {when}: {then}")
+    if not findings.problems:
+        say(f"{config.path}: can be served")
+
+
+def _promises(promise: Promise) -> dict[str, str]:
+    """Each promise once, under all that it holds for."""
+    merged: dict[str, str] = {}
+    for name in attrs.fields_dict(Promise):
+        text = getattr(promise, name)
+        merged[text] = f"{merged[text]}, {name}" if text in merged else name
+    return {names.replace("_", " "): text for text, names in merged.items()}
+
+
+def _line(config: Config, findings: Findings) -> Line:
+    return {
+        "ok": not findings.problems,
+        "problems": [_place(config.path, each) for each in findings.problems],
+        "warnings": [_place(config.path, each) for each in findings.warnings],
+        "routes": [_route(words) for words in findings.routes],
+    }
+
+
+def _place(path: str, problem: Problem) -> Line:
+    return {
+        "file": path,
+        "line": problem.line,
+        "key": problem.key,
+        "message": problem.message,
+    }
+
+
+def _route(words: RouteWords) -> Line:
+    return {
+        "from": words.route.from_,
+        "to": words.route.to,
+        "when": {key: list(values) for key, values in words.route.when.items()},
+        "words": sentence(words.route),
+        "inputs": {kind.value: became for kind, became in words.inputs.items()},
+        "promise": attrs.asdict(words.promise),
+    }

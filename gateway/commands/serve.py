@@ -1,0 +1,138 @@
+"""`gateway serve`: the gateway itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from argparse import Namespace
+from functools import partial
+
+import trio
+
+from fleetgate import __version__
+from fleetgate.core.journal.api import JournalError
+from fleetgate.gateway.admin.api import Api
+from fleetgate.gateway.admin.server import open_admin
+from fleetgate.gateway.check import load_usable
+from fleetgate.gateway.commands import exits
+from fleetgate.gateway.commands.asking import complain, unwrapped
+from fleetgate.gateway.config import Config, ConfigError
+from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.keeper import Keeper
+from fleetgate.gateway.observe import Counters, GatewayObserver, Log, Said, trace_of
+from fleetgate.gateway.registry import RegistryError, adapters
+from fleetgate.gateway.render import Line
+from fleetgate.gateway.serve import Gateway, serve
+from fleetgate.transports.api import AddressError, LinkError
+
+
+def run(arguments: Namespace) -> int:
+    """Serve until a signal ends it."""
+    try:
+        known = adapters()
+        config = load_usable(arguments.config, known)
+    except (ConfigError, RegistryError) as error:
+        complain(str(error))
+        return exits.FAILED
+    log = Log(config.gateway.log_level)
+    observer = GatewayObserver(log, Counters())
+
+    def load() -> Config:
+        config = load_usable(arguments.config, known)
+        log.level = config.gateway.log_level
+        return config
+
+    log.say(Said.GATEWAY_STARTING, name=config.gateway.name, version=__version__, pid=os.getpid())
+    try:
+        code = trio.run(partial(serve, config, known, load, observer, AdminDoor(observer)))
+    except (JournalError, LinkError, AddressError, BaseExceptionGroup) as error:
+        return _failed(log, unwrapped(error))
+    log.say(Said.GATEWAY_STOPPED)
+    return code
+
+
+def _failed(log: Log, error: BaseException) -> int:
+    if not isinstance(error, JournalError | LinkError | AddressError):
+        raise error
+    log.say(Said.GATEWAY_FAILED, reason=str(error))
+    return exits.FAILED
+
+
+class AdminDoor:
+    """Serves the admin socket of a gateway, once it is at work."""
+
+    def __init__(self, observer: GatewayObserver) -> None:
+        self._log = observer.log
+        self._counters = observer.counters
+
+    async def __call__(
+        self, gateway: Gateway, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Serve until cancelled; started once the socket is bound.
+
+        Raises: `AddressError`, `ListenFailed`, before it has started.
+        """
+        status = partial(status_line, gateway, self._counters)
+        api = Api(gateway.house.hub, status, _end_this_process, lambda: str(uuid.uuid4()))
+        async with open_admin(gateway.config.gateway.admin) as server:
+            self._log.say(Said.ADMIN_LISTENING, address=server.address)
+            task_status.started()
+            await server.serve(api.handle, self._fault)
+
+    def _fault(self, error: Exception) -> None:
+        self._counters.count("admin_faults")
+        self._log.say(Said.ADMIN_FAULT, error=type(error).__name__, trace=trace_of(error))
+
+
+def _end_this_process() -> None:
+    """As an operator would from a shell, so that there is one way to drain."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def status_line(gateway: Gateway, counters: Counters) -> Line:
+    """The gateway as a whole, for `GET /v1/status`."""
+    pressure = gateway.house.hub.pressure()
+    return {
+        "name": gateway.config.gateway.name,
+        "version": __version__,
+        "pid": os.getpid(),
+        "config": gateway.config.path,
+        "uptime": round(trio.current_time() - gateway.started, 3),
+        "draining": gateway.house.hub.draining,
+        "journal": {
+            "url": gateway.config.gateway.journal,
+            "items": pressure.items,
+            "bytes": pressure.size,
+            "failing": pressure.failing,
+        },
+        "entries": [_entry_line(keeper) for keeper in gateway.house.keepers],
+        "counters": counters.snapshot(),
+    }
+
+
+def _entry_line(keeper: Keeper) -> Line:
+    entry = keeper.entry
+    return {
+        "entry": entry.name,
+        "facing": entry.facing,
+        "protocol": entry.protocol,
+        "address": entry.address,
+        "listens": entry.listens,
+        "links": [_link_line(driver) for driver in keeper.drivers],
+    }
+
+
+def _link_line(driver: Driver) -> Line:
+    """A link's peer and traffic. `silent` is the seconds since the last byte came."""
+    seen = driver.link.statistics()
+    now = trio.current_time()
+    return {
+        "peer": driver.link.opening.peer,
+        "worker": driver.worker,
+        "frames_in": seen.frames_in,
+        "frames_out": seen.frames_out,
+        "bytes_in": seen.bytes_in,
+        "bytes_out": seen.bytes_out,
+        "silent": None if seen.last_in is None else round(now - seen.last_in, 3),
+    }

@@ -1,0 +1,218 @@
+"""TOML tables into attrs values, strictly; every problem of a file at once.
+
+A value must have exactly the type that is wanted: no number is read out of a string, no
+string out of a number. A key nobody knows is refused, with the nearest that there is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from enum import Enum
+from functools import partial
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
+
+import attrs
+from cattrs import Converter, cols
+from cattrs.errors import (
+    BaseValidationError,
+    ClassValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+)
+from cattrs.gen import make_dict_structure_fn, override
+
+from fleetgate.gateway.toml_lines import Path
+
+_T = TypeVar("_T")
+
+
+class Unfit(ValueError):
+    """A value is not what its key wants. The text says what is wanted and what came, and
+    never repeats a value."""
+
+
+@attrs.frozen(slots=True)
+class Flaw:
+    """Something wrong at one place."""
+
+    path: Path
+    message: str
+
+
+class Flawed(Exception):
+    """A table cannot be read; all that is wrong with it."""
+
+    def __init__(self, flaws: Sequence[Flaw]) -> None:
+        super().__init__("; ".join(flaw.message for flaw in flaws))
+        self.flaws = tuple(flaws)
+
+
+def read(kind: type[_T], value: object, path: Path, *, also: Iterable[str] = ()) -> _T:
+    """Read a table as the attrs class `kind`. A member `from_` is the key `from`. `also`
+    are keys that are known elsewhere, for suggestions.
+
+    Raises: `Flawed`.
+    """
+    try:
+        return CONVERTER.structure(value, kind)
+    except BaseValidationError as error:
+        raise Flawed(list(_flaws(error, path, frozenset(also)))) from None
+    except (Unfit, ValueError, TypeError) as error:
+        raise Flawed([Flaw(path, str(error))]) from None
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """What to say of a key, or a name, that nobody knows."""
+    return f"unknown key; {nearest(key, known)}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint: the nearest known word, or all of them."""
+    words = sorted(known)
+    if close := get_close_matches(word, words, n=1):
+        return f"did you mean {close[0]}?"
+    return f"known: {', '.join(words)}" if words else "none is known here"
+
+
+def named(value: object) -> str:
+    """What a TOML value is, in words."""
+    match value:
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case Mapping():
+            return "a table"
+        case list() | tuple():
+            return "an array"
+        case _:
+            return f"a {type(value).__name__}"
+
+
+def keys_of(kind: type[Any]) -> list[str]:
+    """The keys of a table that is read as `kind`."""
+    return [name.removesuffix("_") for name in attrs.fields_dict(kind)]
+
+
+def _flaws(error: BaseException, path: Path, also: frozenset[str]) -> Iterable[Flaw]:
+    match error:
+        case ForbiddenExtraKeysError():
+            known = {*keys_of(error.cl), *also}
+            for key in sorted(error.extra_fields):
+                yield Flaw((*path, key), unknown_key(key, known))
+        case ClassValidationError():
+            members, whole = error.group_exceptions()
+            for each, member in members:
+                yield from _flaws(each, (*path, member.name.removesuffix("_")), frozenset())
+            for each in whole:
+                yield from _flaws(each, path, also)
+        case IterableValidationError():
+            for each, item in error.group_exceptions()[0]:
+                at: str | int = item.index  # cattrs also puts a mapping's key here
+                yield from _flaws(each, (*path, at), frozenset())
+        case KeyError():
+            yield Flaw(path, "is missing")
+        case _:
+            yield Flaw(path, str(error))
+
+
+def _exactly(kind: type[Any], words: str) -> Callable[[Any, Any], Any]:
+    def structure(value: Any, _: Any) -> Any:
+        if type(value) is not kind:
+            raise Unfit(f"expected {words}, got {named(value)}")
+        return value
+
+    return structure
+
+
+def _whole(value: Any, _: Any) -> int:
+    if type(value) is not int:
+        came = "one with a fraction" if isinstance(value, float) else named(value)
+        raise Unfit(f"expected a whole number, got {came}")
+    return value
+
+
+def _number(value: Any, _: Any) -> float:
+    if type(value) not in (int, float):
+        raise Unfit(f"expected a number, got {named(value)}")
+    if not math.isfinite(value):
+        raise Unfit("expected a finite number")
+    return float(value)
+
+
+def _one_of(value: Any, kind: Any) -> Any:
+    words = get_args(kind)
+    if value not in words or type(value) is not str:
+        raise Unfit(f"expected one of {', '.join(word or 'an empty string' for word in words)}")
+    return value
+
+
+def _member(value: Any, kind: Any) -> Any:
+    words = [each.value for each in kind]
+    if type(value) is not str or value not in words:
+        raise Unfit(f"expected one of {', '.join(map(str, words))}")
+    return kind(value)
+
+
+def _guarded(inner: Callable[[Any, Any], Any], guard: type, words: str) -> Callable[..., Any]:
+    def structure(value: Any, kind: Any) -> Any:
+        if not isinstance(value, guard):
+            raise Unfit(f"expected {words}, got {named(value)}")
+        return inner(value, kind)
+
+    return structure
+
+
+def _table(kind: Any, converter: Converter) -> Callable[..., Any]:
+    attrs.resolve_types(kind)
+    renamed: dict[str, Any] = {
+        name: override(rename=name[:-1]) for name in attrs.fields_dict(kind) if name.endswith("_")
+    }
+    return _guarded(make_dict_structure_fn(kind, converter, **renamed), dict, "a table")
+
+
+_factories: Any = cols
+"""cattrs' own factories, whose types are too loose for a strict checker."""
+
+
+def _mapping(kind: Any, converter: Converter) -> Callable[..., Any]:
+    return _guarded(_factories.mapping_structure_factory(kind, converter), dict, "a table")
+
+
+def _array(kind: Any, converter: Converter) -> Callable[..., Any]:
+    inner = _factories.homogenous_tuple_structure_factory(kind, converter)
+    return _guarded(inner, list, "an array")
+
+
+def _is_tuple(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
+def _is_literal(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
+def make_converter() -> Converter:
+    """A converter for what TOML can say and attrs classes can hold."""
+    made = Converter(forbid_extra_keys=True, detailed_validation=True)
+    made.register_structure_hook(str, _exactly(str, "a string"))
+    made.register_structure_hook(int, _whole)
+    made.register_structure_hook(bool, _exactly(bool, "true or false"))
+    made.register_structure_hook(float, _number)
+    made.register_structure_hook_factory(attrs.has, partial(_table, converter=made))
+    made.register_structure_hook_factory(cols.is_mapping, partial(_mapping, converter=made))
+    made.register_structure_hook_factory(_is_tuple, partial(_array, converter=made))
+    made.register_structure_hook_func(_is_literal, _one_of)
+    made.register_structure_hook_func(_is_enum, _member)
+    return made
+
+
+CONVERTER: Final = make_converter()

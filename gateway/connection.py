@@ -1,0 +1,465 @@
+"""The driver: the one place where a link, an adapter's connection and the hub meet.
+
+Each link has one `Driver` with one nursery: a reader, a writer that alone touches the
+sending side, a clock, one follower for each followed run, and one short task for each
+question to the hub. Steps are performed here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Protocol, assert_never
+
+import attrs
+import trio
+
+from fleetgate.core.answers import Admission, Answer
+from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
+from fleetgate.core.errors import Fenced, Refusal, RunNotFound
+from fleetgate.core.hub import Hub
+from fleetgate.core.ids import Epoch, RunId, Seq, WorkerId
+from fleetgate.core.timers import NANOS, Clock
+from fleetgate.gateway.outbox import Outbox
+from fleetgate.protocols import api
+from fleetgate.protocols.api import Connection, ProtocolError, Steps
+from fleetgate.transports.api import Link, LinkError
+
+SEND_WITHIN: Final = 60.0
+"""Seconds that one write may take before the peer counts as gone: as long as the most
+patient protocol lets a link be silent."""
+
+CLOSE_WITHIN: Final = 5.0
+"""Seconds to send what is left when a link closes."""
+
+MAX_ASKED: Final = 256
+"""Questions to the hub under way for one link; at it the link is not read until one is
+answered."""
+
+MAX_FOLLOWED: Final = 4096
+"""Runs that one link may follow; one more ends the link. A follower is a task and a cursor."""
+
+
+class Observer(Protocol):
+    """Where a link says what the operator should see. Nothing of it blocks or raises."""
+
+    def report(self, what: str, detail: str, run: str | None) -> None:
+        """Something that an adapter reports (`api.Report`), or the driver itself."""
+        ...
+
+    def fault(self, error: BaseException) -> None:
+        """A fault of ours that ends this link."""
+        ...
+
+
+@attrs.frozen(slots=True)
+class Ended:
+    """How a link ended. `retry`: whoever dialled it may dial again; `ready`: it had got as far
+    as doing its work, so a backoff starts anew."""
+
+    reason: str
+    retry: bool
+    ready: bool
+
+
+class Driver:
+    """Drives one connection over one link. Also the hub's port to the worker behind it."""
+
+    def __init__(
+        self,
+        link: Link,
+        connection: Connection,
+        hub: Hub,
+        clock: Clock,
+        observer: Observer,
+    ) -> None:
+        self._link = link
+        self._connection = connection
+        self._hub = hub
+        self._clock = clock
+        self._observer = observer
+        self._outbox = Outbox()
+        self._calls: deque[Callable[[int], Steps]] = deque()
+        self._calling = False
+        self._resumed = trio.Event()
+        self._resumed.set()
+        self._asked = 0
+        self._answered = trio.Event()
+        self._followers: dict[RunId, trio.CancelScope] = {}
+        self._worker: tuple[WorkerId, Epoch] | None = None
+        self._wake: int | None = None
+        self._rewound = trio.Event()
+        self._closing: api.Close | None = None
+        self._close_asked = trio.Event()
+        self._ready = False
+        self._over = False
+        self._nursery: trio.Nursery | None = None
+
+    @property
+    def link(self) -> Link:
+        """The link that is driven, to look at."""
+        return self._link
+
+    @property
+    def worker(self) -> WorkerId | None:
+        """The worker that this link speaks for."""
+        return self._worker[0] if self._worker is not None else None
+
+    async def run(self, opening: api.Opening) -> Ended:
+        """Drive the connection until its link ends. Cancelled, the link is dropped. Either way
+        the link is closed, its worker withdrawn and its followers gone when this returns."""
+        reason = "the gateway ended the link"
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                self._call(partial(self._connection.opened, opening))
+                nursery.start_soon(self._write)
+                nursery.start_soon(self._tick)
+                nursery.start_soon(self._close_when_asked)
+                reason = await self._read()
+                nursery.cancel_scope.cancel()
+        except Exception as error:
+            self._observer.fault(error)
+            reason = "a fault of the gateway"
+        finally:
+            self._over = True
+            with trio.CancelScope(shield=True):
+                await self._link.close(None)
+            if self._closing is not None:
+                reason = self._closing.reason
+            self._farewell(reason)
+        closing = self._closing
+        return Ended(reason, closing is None or closing.retry, self._ready)
+
+    def _farewell(self, reason: str) -> None:
+        steps: Steps = ()
+        try:
+            steps = self._connection.closed(reason, self._clock())
+        except Exception as error:
+            self._observer.fault(error)
+        for step in steps:
+            if isinstance(step, api.Record | api.WithdrawWorker):
+                self._perform(step)
+        if self._worker is not None:
+            self._hub.withdraw(*self._worker, reason)
+
+    def drain(self) -> None:
+        """The gateway stops: have the peer told."""
+        self._call(self._connection.drain)
+
+    async def finish(self) -> None:
+        """Send what is left, then end the link in order (`drain` comes before)."""
+        with trio.move_on_after(CLOSE_WITHIN):
+            await self._outbox.wait_idle()
+        self._close(api.Close(1001, "the gateway stops"))
+
+    def drop(self) -> None:
+        """Cut the link without a word."""
+        self._close(api.Close(None, "the link was cut on request"))
+
+    def send_raw(self, frame: bytes) -> None:
+        """Put a frame on the wire that no adapter made."""
+        self._outbox.put(frame)
+
+    # --- calls into the connection, one at a time
+
+    def _call(self, call: Callable[[int], Steps]) -> None:
+        """Make `call(now)` once the steps of the calls before it are performed."""
+        self._calls.append(call)
+        if self._calling:
+            return
+        self._calling = True
+        try:
+            while self._calls and not self._over and self._closing is None:
+                self._make(self._calls.popleft())
+        finally:
+            self._calling = False
+            self._calls.clear()
+
+    def _make(self, call: Callable[[int], Steps]) -> None:
+        try:
+            steps = call(self._clock())
+        except ProtocolError as error:
+            steps = error.steps or (api.Close(None, str(error)),)
+            self._observer.report("protocol_error", str(error), None)
+        except Exception as error:
+            self._observer.fault(error)
+            steps = (api.Close(None, "a fault of the gateway"),)
+        for step in steps:
+            if self._closing is not None:
+                return
+            if type(step) is api.Send:
+                self._outbox.put(step.frame)
+            else:
+                self._perform(step)
+
+    def _perform(self, step: api.Step) -> None:
+        match step:
+            case api.Send():
+                self._outbox.put(step.frame)
+            case api.Record():
+                self._record(step)
+            case api.Wake():
+                self._wake = step.at
+                self._rewound.set()
+            case api.Pause():
+                if self._resumed.is_set():
+                    self._resumed = trio.Event()
+            case api.Resume():
+                self._resumed.set()
+            case api.Close():
+                self._close(step)
+            case api.Report():
+                self._observer.report(step.what, step.detail, step.run)
+            case api.Submit() | api.Annotate() | api.Ack() | api.Follow() | api.Unfollow():
+                self._perform_northbound(step)
+            case _:
+                self._perform_southbound(step)
+
+    def _perform_northbound(
+        self, step: api.Submit | api.Annotate | api.Ack | api.Follow | api.Unfollow
+    ) -> None:
+        match step:
+            case api.Submit():
+                self._ready = True
+                self._ask(partial(self._submit, step))
+            case api.Annotate():
+                durable = trio.Event()
+                self._outbox.bar(durable)
+                self._ask(partial(self._annotate, step, durable))
+            case api.Ack():
+                self._ask(partial(self._acknowledge, step))
+            case api.Follow():
+                self._follow(step)
+            case api.Unfollow():
+                self._unfollow(step.run)
+
+    def _perform_southbound(
+        self,
+        step: api.AnnounceWorker
+        | api.WorkerReady
+        | api.WithdrawWorker
+        | api.ReportCapacity
+        | api.Settle
+        | api.Respond,
+    ) -> None:
+        if isinstance(step, api.AnnounceWorker):
+            self._ask(partial(self._announce, step))
+            return
+        if isinstance(step, api.Respond):
+            self._hub.respond(step.question_id, step.reports)
+            return
+        if self._worker is None:
+            self._observer.report("no_worker", type(step).__name__, None)
+            return
+        id, epoch = self._worker
+        try:
+            match step:
+                case api.WorkerReady():
+                    self._ready = True
+                    self._hub.ready(id, epoch, step.free)
+                case api.ReportCapacity():
+                    self._hub.report_capacity(id, epoch, step.free)
+                case api.Settle():
+                    self._hub.settle(id, epoch, step.run, step.number, step.error)
+                case api.WithdrawWorker():
+                    self._hub.withdraw(id, epoch, step.reason, step.gone)
+                    self._worker = None
+                case _:
+                    assert_never(step)
+        except Fenced as fenced:
+            self._observer.report("fenced", fenced.message, None)
+
+    def _record(self, step: api.Record) -> None:
+        if self._worker is None:
+            self._observer.report("no_worker", "Record", step.run)
+            return
+        try:
+            known = self._hub.record(*self._worker, step.run, step.events, step.native_seq)
+        except Fenced as fenced:
+            self._observer.report("fenced", fenced.message, step.run)
+            return
+        if not known:
+            self._observer.report(
+                "foreign_run", "an event of a run that is not this worker's", None
+            )
+
+    # --- questions to the hub
+
+    def _ask(self, ask: Callable[[], Any]) -> None:
+        if self._nursery is None or self._over:
+            return
+        self._asked += 1
+        self._nursery.start_soon(self._asking, ask)
+
+    async def _asking(self, ask: Callable[[], Any]) -> None:
+        try:
+            await ask()
+        except Exception as error:
+            self._observer.fault(error)
+            self._close(api.Close(None, "a fault of the gateway"))
+        finally:
+            self._asked -= 1
+            self._answered.set()
+            self._answered = trio.Event()
+
+    async def _submit(self, step: api.Submit) -> None:
+        answer: Answer
+        try:
+            answer = await self._hub.submit(step.command, step.key)
+        except Refusal as refusal:
+            answer = refusal
+        self._call(partial(self._connection.reply, step.reply_to, answer))
+
+    async def _annotate(self, step: api.Annotate, durable: trio.Event) -> None:
+        try:
+            await self._hub.annotate(step.run, step.name, step.value)
+        except Refusal as refusal:
+            self._close(api.Close(1011, refusal.message))
+        durable.set()
+
+    async def _acknowledge(self, step: api.Ack) -> None:
+        try:
+            await self._hub.acknowledge(step.run, step.through)
+        except RunNotFound as refusal:
+            self._observer.report("unknown_run", refusal.message, step.run)
+
+    async def _announce(self, step: api.AnnounceWorker) -> None:
+        answer: Answer
+        try:
+            answer = await self._hub.admit(step.worker, self)
+        except Refusal as refusal:
+            answer = refusal
+        if isinstance(answer, Admission):
+            self._worker = (step.worker.id, answer.epoch)
+        self._call(partial(self._connection.reply, step.reply_to, answer))
+
+    # --- following runs
+
+    def _follow(self, step: api.Follow) -> None:
+        self._unfollow(step.run)
+        if len(self._followers) >= MAX_FOLLOWED:
+            self._close(api.Close(1008, f"a link may follow {MAX_FOLLOWED} runs"))
+        elif self._nursery is not None and not self._over:
+            scope = self._followers[step.run] = trio.CancelScope()
+            self._nursery.start_soon(self._deliver, step.run, step.after, scope)
+
+    def _unfollow(self, run: RunId) -> None:
+        scope = self._followers.pop(run, None)
+        if scope is not None:
+            scope.cancel()
+
+    async def _deliver(self, run: RunId, after: Seq, scope: trio.CancelScope) -> None:
+        with scope, self._hub.follow(run, after) as follower:
+            async for batch in follower:
+                await self._outbox.wait_room()
+                # A cancelled follower must not deliver a batch that it already had in hand.
+                await trio.lowlevel.checkpoint_if_cancelled()
+                self._call(partial(self._connection.deliver, batch))
+
+    # --- the link
+
+    async def _read(self) -> str:
+        try:
+            while True:
+                frames = await self._link.receive_some()
+                await self._hub.wait_room()
+                for frame in frames:
+                    if not self._willing:
+                        await self._wait_willing()
+                    self._call(partial(self._connection.receive, frame))
+        except trio.EndOfChannel:
+            await self._finish()
+            return "the peer closed the link"
+        except LinkError as error:
+            return str(error)
+
+    @property
+    def _willing(self) -> bool:
+        """Whether one more frame may be taken: not paused, and room everywhere."""
+        return self._resumed.is_set() and not self._outbox.full and self._asked < MAX_ASKED
+
+    async def _wait_willing(self) -> None:
+        while not self._willing:
+            if not self._resumed.is_set():
+                await self._resumed.wait()
+            elif self._outbox.full:
+                await self._outbox.wait_room()
+            else:
+                await self._answered.wait()
+
+    async def _finish(self) -> None:
+        """The peer sends no more: answer what it asked, then end."""
+        with trio.move_on_after(SEND_WITHIN):
+            while self._asked:
+                await self._answered.wait()
+            await self._outbox.wait_idle()
+
+    async def _write(self) -> None:
+        while True:
+            frames = await self._outbox.take()
+            # Cancelled only when the link itself ends; a frame that is cut ends it (`Link`).
+            with trio.move_on_after(SEND_WITHIN) as scope:
+                try:
+                    await self._link.send_some(frames)
+                except LinkError as error:
+                    self._broken(str(error))
+                    return
+            if scope.cancelled_caught:
+                self._broken(f"the peer took nothing for {SEND_WITHIN:.0f} s")
+                return
+            self._outbox.sent()
+
+    def _broken(self, reason: str) -> None:
+        if self._closing is None:
+            self._closing = api.Close(None, reason)
+        if self._nursery is not None:
+            self._nursery.cancel_scope.cancel()
+
+    def _close(self, close: api.Close) -> None:
+        if self._closing is None:
+            self._closing = close
+            self._close_asked.set()
+
+    async def _close_when_asked(self) -> None:
+        await self._close_asked.wait()
+        closing = self._closing
+        assert closing is not None
+        with trio.move_on_after(CLOSE_WITHIN):
+            await self._outbox.wait_idle()
+        await self._link.close(closing.code, closing.reason)
+        if self._nursery is not None:
+            self._nursery.cancel_scope.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            self._rewound = trio.Event()
+            if self._wake is None:
+                await self._rewound.wait()
+                continue
+            wait = max(0.0, (self._wake - self._clock()) / NANOS)
+            with trio.move_on_after(wait) as scope:
+                await self._rewound.wait()
+            if scope.cancelled_caught and self._wake <= self._clock():
+                self._wake = None
+                self._call(self._connection.tick)
+
+    # --- the hub's port
+
+    def perform(self, order: Order) -> None:
+        """Give the worker an order."""
+        self._call(partial(self._connection.perform, order))
+
+    def ask(self, question_id: int, question: ProbeWorkers | ReadUsage) -> None:
+        """Ask the worker."""
+        self._call(partial(self._connection.ask, question_id, question))
+
+    def committed(self, run: RunId, native_seq: int) -> None:
+        """Tell it what is durable."""
+        self._call(partial(self._connection.committed, run, native_seq))
+
+    def fenced(self, reason: str) -> None:
+        """A newer link of this worker took over."""
+        self._worker = None
+        self._call(partial(self._connection.fenced, reason))

@@ -1,0 +1,90 @@
+"""The temporary directory of a demo, and the config that the gateway is given."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+_CONFIG: Final = """\
+# Written by `gateway demo`. Prompts of an agency client become commands on an rvbox host.
+[gateway]
+name = "demo"
+journal = "sqlite:journal.db"
+admin = "unix:admin/socket"
+
+[[north]]
+name = "gui"
+protocol = "agency"
+listen = "unix:gui/runtime.sock"
+
+[[south]]
+name = "hosts"
+protocol = "rvbox"
+listen = "ws://127.0.0.1:{port}/agent"
+
+[[route]]
+from = "gui"
+when = {{ model = "short" }}
+to = "hosts"
+set = {{ timeout = 2.0, interactive = true }}
+adapt.prompt = {{ argv = ["sh", "-c", "{{prompt}}"] }}
+
+[[route]]
+from = "gui"
+to = "hosts"
+set = {{ interactive = true }}
+adapt.prompt = {{ argv = ["sh", "-c", "{{prompt}}"] }}
+"""
+
+
+@attrs.frozen(slots=True)
+class Stage:
+    """Where everything of one demo lies."""
+
+    root: Path
+    port: int
+
+    @property
+    def config(self) -> Path:
+        """The gateway's config file."""
+        return self.root / "gateway.toml"
+
+    @property
+    def socket(self) -> Path:
+        """Where the agency client finds its daemon."""
+        return self.root / "gui" / "runtime.sock"
+
+    @property
+    def marks(self) -> Path:
+        """A file for each case, a line in it for each time that it was executed."""
+        return self.root / "marks"
+
+    @property
+    def host_url(self) -> str:
+        """Where the host finds its server."""
+        return f"ws://127.0.0.1:{self.port}/agent"
+
+    def executed(self, name: str) -> int:
+        """How often the host executed a case."""
+        mark = self.marks / name
+        return len(mark.read_text().splitlines()) if mark.exists() else 0
+
+
+def set_stage() -> Stage:
+    """Make the directory and the config in it. Its path is short: a socket's may have 107 bytes."""
+    stage = Stage(Path(tempfile.mkdtemp(prefix="fleetgate-demo-")), free_port())
+    stage.marks.mkdir()
+    stage.config.write_text(_CONFIG.format(port=stage.port))
+    return stage
+
+
+def free_port() -> int:
+    """A port that was free a moment ago. It is needed beforehand: the host must find the
+    gateway at the same place after the restart."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,224 @@
+"""The JSON-lines front end: operations in, answers and events out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from fleetgate.core import commands as c
+from fleetgate.core.answers import Accepted, AccountList, Answer, RunList, WorkerList
+from fleetgate.core.errors import InvalidArgument, Refusal, Unavailable, WorkerNotFound
+from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.routing import OPERATOR
+from fleetgate.core.run import Run
+from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.fakes import operations as ops
+from fleetgate.gateway.fakes.lines import LineReader, LineWriter, TooLong
+from fleetgate.gateway.fakes.operations import BadLine, Operation, read_operation
+from fleetgate.gateway.fakes.small import Small
+from fleetgate.gateway.render import Line, event_line, plain, run_line, worker_line
+from fleetgate.gateway.spec import read_base64, read_utf8
+
+MAX_WAITING: Final = 1000
+"""`wait` and `usage` operations under way; one more is refused."""
+
+
+class FrontEnd:
+    """Serves one stream of operations. `known` are those that the fake's side takes."""
+
+    def __init__(
+        self,
+        small: Small,
+        reader: LineReader,
+        writer: LineWriter,
+        known: Mapping[str, type[Any]],
+    ) -> None:
+        self._small = small
+        self._reader = reader
+        self._writer = writer
+        self._known = known
+        self._followers: dict[RunId, trio.CancelScope] = {}
+        self._waiting = 0
+
+    async def serve(self) -> None:
+        """Serve until `quit` or the end of the input. Cancelled, what runs goes on."""
+        async with trio.open_nursery() as nursery:
+            while await self._serve_one(nursery):
+                pass
+            nursery.cancel_scope.cancel()
+
+    async def _serve_one(self, nursery: trio.Nursery) -> bool:
+        id: str | None = None
+        try:
+            line = await self._reader.next()
+            if line is None:
+                return False
+            id, operation = read_operation(line, self._known)
+        except TooLong as error:
+            await self._refuse(None, InvalidArgument(f"{error}; send less at a time"))
+            return True
+        except BadLine as error:
+            await self._refuse(error.id, error.refusal)
+            return True
+        if isinstance(operation, ops.Quit):
+            await self._writer.write({"id": id, "ok": True})
+            return False
+        if isinstance(operation, ops.Wait | ops.Usage):
+            await self._answer_later(nursery, id, operation)
+        else:
+            await self._answer(id, partial(self._perform, nursery, operation))
+        return True
+
+    async def _answer_later(
+        self, nursery: trio.Nursery, id: str | None, operation: ops.Wait | ops.Usage
+    ) -> None:
+        if self._waiting >= MAX_WAITING:
+            refusal = Unavailable(f"{MAX_WAITING} operations wait already; try again later")
+            await self._refuse(id, refusal)
+            return
+        self._waiting += 1
+        nursery.start_soon(self._wait_and_answer, id, operation)
+
+    async def _wait_and_answer(self, id: str | None, operation: ops.Wait | ops.Usage) -> None:
+        try:
+            if isinstance(operation, ops.Wait):
+                await self._answer(id, partial(self._wait, operation))
+            else:
+                await self._answer(id, self._usage)
+        finally:
+            self._waiting -= 1
+
+    async def _answer(self, id: str | None, perform: Callable[[], Any]) -> None:
+        try:
+            members: Line = await perform()
+        except Refusal as refusal:
+            await self._refuse(id, refusal)
+        else:
+            await self._writer.write({"id": id, "ok": True, **members})
+
+    async def _refuse(self, id: str | None, refusal: Refusal) -> None:
+        error = {"code": refusal.code, "message": refusal.message}
+        await self._writer.write({"id": id, "ok": False, "error": error})
+
+    async def _perform(self, nursery: trio.Nursery, operation: Operation) -> Line:
+        match operation:
+            case ops.Workers():
+                answer = await self._ask(c.ListWorkers())
+                assert isinstance(answer, WorkerList)
+                return {"workers": [worker_line(status) for status in answer.workers]}
+            case ops.Runs():
+                answer = await self._ask(c.ListRuns())
+                assert isinstance(answer, RunList)
+                return {"runs": [run_line(run) for run in answer.runs]}
+            case ops.Start():
+                return await self._start(operation)
+            case ops.Follow(run=run, after=after):
+                await self._seen(run)
+                self._unfollow(run)
+                nursery.start_soon(self._follow, RunId(run), after)
+            case ops.Unfollow(run=run):
+                self._unfollow(run)
+            case ops.Ack(run=run, through=through):
+                await self._small.hub.acknowledge(RunId(run), through)
+            case ops.Status(run=run):
+                return run_line(await self._seen(run))
+            case _:
+                await self._steer(operation)
+        return {}
+
+    async def _steer(self, operation: Operation) -> None:
+        match operation:
+            case ops.Send():
+                await self._ask(
+                    c.SendInput(RunId(operation.run), _data(operation), operation.newline)
+                )
+            case ops.CloseInput(run=run):
+                await self._ask(c.CloseInput(RunId(run)))
+            case ops.SignalOp(run=run, signal=signal):
+                await self._ask(c.SignalRun(RunId(run), signal))
+            case ops.Cancel(run=run, scope=scope):
+                await self._ask(c.CancelRun(RunId(run), scope))
+            case ops.Approve():
+                await self._ask(
+                    c.ResolveApproval(
+                        RunId(operation.run),
+                        operation.approval,
+                        operation.decision,
+                        operation.value,
+                    )
+                )
+            case ops.Drop(worker=worker):
+                for driver in self._links(worker):
+                    driver.drop()
+            case ops.Raw(worker=worker):
+                frame = _data(operation)
+                for driver in self._links(worker):
+                    driver.send_raw(frame)
+            case _:
+                raise AssertionError(f"{type(operation).__name__} is performed elsewhere")
+
+    async def _start(self, operation: ops.Start) -> Line:
+        if operation.worker is not None:
+            self._links(operation.worker)
+        run = RunId(operation.run)
+        answer = await self._ask(c.StartRun(run, operation.spec, c.Origin(OPERATOR, run)))
+        assert isinstance(answer, Accepted)
+        return {"run": run}
+
+    async def _ask(self, command: c.Command) -> Answer:
+        return await self._small.hub.submit(command)
+
+    async def _seen(self, run: str) -> Run:
+        answer = await self._ask(c.DescribeRun(RunId(run)))
+        assert isinstance(answer, Accepted)
+        assert answer.after is not None
+        return answer.after
+
+    def _links(self, worker: str | None) -> list[Driver]:
+        """The links of a worker, by its protocol's own name; of all workers without one."""
+        found = [
+            driver
+            for driver in self._small.drivers
+            if worker is None or worker in (driver.worker, (driver.worker or "").partition("/")[2])
+        ]
+        if worker is not None and not found:
+            raise WorkerNotFound(f"no link is up to a worker named {worker}")
+        return found
+
+    async def _usage(self) -> Line:
+        answer = await self._ask(c.ReadUsage(OPERATOR))
+        assert isinstance(answer, AccountList)
+        return {"accounts": [plain(account) for account in answer.accounts]}
+
+    async def _wait(self, operation: ops.Wait) -> Line:
+        run = await self._seen(operation.run)
+        with trio.move_on_after(operation.timeout_ms / 1000):
+            with self._small.hub.follow(run.id, run.last_seq) as follower:
+                while not run.state.terminal:
+                    await follower.__anext__()
+                    run = await self._seen(operation.run)
+            return run_line(run)
+        raise Unavailable(f"run {operation.run} did not end within {operation.timeout_ms} ms")
+
+    def _unfollow(self, run: str) -> None:
+        scope = self._followers.pop(RunId(run), None)
+        if scope is not None:
+            scope.cancel()
+
+    async def _follow(self, run: RunId, after: int) -> None:
+        scope = self._followers[run] = trio.CancelScope()
+        with scope, self._small.hub.follow(run, Seq(after)) as follower:
+            async for batch in follower:
+                lines = [{"event": "run", **event_line(recorded)} for recorded in batch]
+                await self._writer.write(*lines)
+
+
+def _data(operation: ops.Send | ops.Raw) -> bytes:
+    if (operation.text is None) == (operation.data_base64 is None):
+        raise InvalidArgument("expected exactly one of text and data_base64")
+    if operation.text is not None:
+        return read_utf8(operation.text, "text")
+    return read_base64(operation.data_base64 or "", "data_base64")

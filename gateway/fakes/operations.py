@@ -1,0 +1,242 @@
+"""The operations of the JSON-lines front end (docs/reference/fakes.md), as values.
+
+Each is an object with `op` and an `id` that the answer carries. Unknown operations and
+members are refused with the nearest that there is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias, cast
+
+import attrs
+
+from fleetgate.core.commands import CancelScope, RunSpec, Signal
+from fleetgate.core.errors import InvalidArgument
+from fleetgate.core.events import Decision
+from fleetgate.gateway.config_reader import nearest
+from fleetgate.gateway.spec import SPEC_KEYS, read_object, read_spec
+
+
+@attrs.frozen(slots=True)
+class Workers:
+    """List the workers."""
+
+
+@attrs.frozen(slots=True)
+class Runs:
+    """List the runs."""
+
+
+@attrs.frozen(slots=True)
+class Start:
+    """Start a run; answered once it is journaled."""
+
+    run: str
+    spec: RunSpec
+    worker: str | None = None
+
+
+@attrs.frozen(slots=True)
+class Send:
+    """Send input to a run."""
+
+    run: str
+    text: str | None = None
+    data_base64: str | None = None
+    newline: bool = False
+
+
+@attrs.frozen(slots=True)
+class CloseInput:
+    """Close a run's input."""
+
+    run: str
+
+
+@attrs.frozen(slots=True)
+class SignalOp:
+    """Signal a run."""
+
+    run: str
+    signal: Signal
+
+
+@attrs.frozen(slots=True)
+class Cancel:
+    """Cancel a run, or its session."""
+
+    run: str
+    scope: CancelScope = CancelScope.RUN
+
+
+@attrs.frozen(slots=True)
+class Approve:
+    """Answer an approval."""
+
+    run: str
+    approval: str
+    decision: Decision
+    value: str | None = None
+
+
+@attrs.frozen(slots=True)
+class Follow:
+    """Print a run's events above `after`, and those to come."""
+
+    run: str
+    after: int = 0
+
+
+@attrs.frozen(slots=True)
+class Unfollow:
+    """Print no more of a run."""
+
+    run: str
+
+
+@attrs.frozen(slots=True)
+class Ack:
+    """Acknowledge a run's events."""
+
+    run: str
+    through: int
+
+
+@attrs.frozen(slots=True)
+class Status:
+    """A run as it stands."""
+
+    run: str
+
+
+@attrs.frozen(slots=True)
+class Wait:
+    """Wait for a run's end."""
+
+    run: str
+    timeout_ms: int = 60_000
+
+
+@attrs.frozen(slots=True)
+class Usage:
+    """Ask the workers for their accounts' usage."""
+
+
+@attrs.frozen(slots=True)
+class Drop:
+    """Cut the link, without a goodbye."""
+
+    worker: str | None = None
+
+
+@attrs.frozen(slots=True)
+class Raw:
+    """Put a frame on the wire as it is."""
+
+    data_base64: str | None = None
+    text: str | None = None
+    worker: str | None = None
+
+
+@attrs.frozen(slots=True)
+class Quit:
+    """End."""
+
+
+Operation: TypeAlias = (
+    Workers
+    | Runs
+    | Start
+    | Send
+    | CloseInput
+    | SignalOp
+    | Cancel
+    | Approve
+    | Follow
+    | Unfollow
+    | Ack
+    | Status
+    | Wait
+    | Usage
+    | Drop
+    | Raw
+    | Quit
+)
+
+CONTROLLER: Final[Mapping[str, type[Any]]] = {
+    "workers": Workers,
+    "start": Start,
+    "send": Send,
+    "close_input": CloseInput,
+    "signal": SignalOp,
+    "cancel": Cancel,
+    "approve": Approve,
+    "follow": Follow,
+    "unfollow": Unfollow,
+    "ack": Ack,
+    "status": Status,
+    "wait": Wait,
+    "usage": Usage,
+    "drop": Drop,
+    "raw": Raw,
+    "quit": Quit,
+}
+"""What a fake that plays the controller takes."""
+
+WORKER: Final[Mapping[str, type[Any]]] = {"runs": Runs, "drop": Drop, "raw": Raw, "quit": Quit}
+"""What a fake that plays the worker takes."""
+
+
+def read_operation(line: bytes, known: Mapping[str, type[Any]]) -> tuple[str | None, Operation]:
+    """The operation of one line, and its id.
+
+    Raises: `BadLine`, which carries the id if there is one.
+    """
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadLine(None, InvalidArgument("expected one JSON object in a line")) from None
+    if not isinstance(value, dict):
+        raise BadLine(None, InvalidArgument("expected a JSON object"))
+    members = cast(dict[str, Any], value)
+    id = members.pop("id", None)
+    if not isinstance(id, str):
+        raise BadLine(None, InvalidArgument("id: expected a string"))
+    try:
+        return id, _read(members, known)
+    except InvalidArgument as refusal:
+        raise BadLine(id, refusal) from None
+
+
+class BadLine(Exception):
+    """A line is no operation."""
+
+    def __init__(self, id: str | None, refusal: InvalidArgument) -> None:
+        super().__init__(refusal.message)
+        self.id = id
+        self.refusal = refusal
+
+
+def _read(members: dict[str, Any], known: Mapping[str, type[Any]]) -> Operation:
+    name = members.pop("op", None)
+    if not isinstance(name, str) or name not in known:
+        hint = nearest(name, known) if isinstance(name, str) else f"known: {', '.join(known)}"
+        raise InvalidArgument(f"op: no operation has this name; {hint}")
+    if known[name] is Start:
+        return _read_start(members)
+    return cast(Operation, read_object(known[name], members))
+
+
+@attrs.frozen(slots=True)
+class _Start:
+    run: str
+    worker: str | None = None
+
+
+def _read_start(members: dict[str, Any]) -> Start:
+    of_spec = {key: value for key, value in members.items() if key in SPEC_KEYS}
+    rest = {key: value for key, value in members.items() if key not in SPEC_KEYS}
+    named = read_object(_Start, rest, also=SPEC_KEYS)
+    return Start(named.run, read_spec(of_spec), named.worker)

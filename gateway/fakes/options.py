@@ -1,0 +1,92 @@
+"""What the command lines of all fakes have in common."""
+
+from __future__ import annotations
+
+import argparse
+import typing
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import attrs
+
+from fleetgate.gateway.config_reader import Flawed, nearest, read
+from fleetgate.gateway.observe import LEVELS
+from fleetgate.transports.api import TlsFiles
+
+_T = TypeVar("_T")
+
+
+class BadOption(Exception):
+    """A command line makes no sense; the text says why."""
+
+
+def add_common(parser: argparse.ArgumentParser, settings: type[Any]) -> None:
+    """Options of every fake; `settings` are the protocol's, for `--set`."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="a time (seconds) or limit of the protocol: " + _defaults(settings),
+    )
+    parser.add_argument("--log-level", choices=list(LEVELS), default="warning")
+
+
+def add_tls(parser: argparse.ArgumentParser) -> None:
+    """Options of fakes whose carriage may be TLS."""
+    parser.add_argument("--tls-ca", metavar="FILE", help="verifies the peer's certificate")
+    parser.add_argument("--tls-cert", metavar="FILE", help="our own certificate")
+    parser.add_argument("--tls-key", metavar="FILE", help="its key")
+
+
+def tls_of(arguments: argparse.Namespace) -> TlsFiles | None:
+    """The files that were named, if any."""
+    files = TlsFiles(arguments.tls_cert, arguments.tls_key, arguments.tls_ca)
+    return None if files == TlsFiles() else files
+
+
+def _defaults(settings: type[Any]) -> str:
+    members = ", ".join(
+        f"{field.name}={_written(field.default)}" for field in attrs.fields(settings)
+    )
+    return members.replace("%", "%%")
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(typing.cast("tuple[str, ...]", value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def settings_of(kind: type[_T], assignments: Sequence[str], **given: Any) -> _T:
+    """The settings with what `--set` assigns, and what the fake's own options give.
+
+    Raises: `BadOption`.
+    """
+    types = typing.get_type_hints(kind)
+    table: dict[str, Any] = dict(given)
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise BadOption(f"--set {assignment}: expected NAME=VALUE")
+        if name not in types:
+            raise BadOption(f"--set {name}: no setting has this name; {nearest(name, types)}")
+        table[name] = _parsed(types[name], text, name)
+    try:
+        return read(kind, table, ())
+    except Flawed as error:
+        said = "; ".join(f"{'.'.join(map(str, f.path))}: {f.message}" for f in error.flaws)
+        raise BadOption(f"--set {said}") from None
+
+
+def _parsed(kind: Any, text: str, name: str) -> Any:
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[text]
+        if kind in (int, float):
+            return kind(text)
+    except (KeyError, ValueError):
+        words = "true or false" if kind is bool else "a number"
+        raise BadOption(f"--set {name}: expected {words}") from None
+    return text.split(",") if typing.get_origin(kind) is tuple else text

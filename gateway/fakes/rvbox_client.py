@@ -1,0 +1,70 @@
+"""`gateway fake rvbox-client`: a host daemon that really executes commands."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from fleetgate.core.ids import WorkerId
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.agency_client import journal_of
+from fleetgate.gateway.fakes.frontend import FrontEnd
+from fleetgate.gateway.fakes.lines import LineReader, LineWriter
+from fleetgate.gateway.fakes.operations import WORKER
+from fleetgate.gateway.fakes.options import add_common, add_tls, settings_of, tls_of
+from fleetgate.gateway.fakes.running import run_fake
+from fleetgate.gateway.fakes.small import LOCAL, Small
+from fleetgate.gateway.local.launch import available_shells
+from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
+from fleetgate.gateway.observe import Counters, LinkObserver, Log
+from fleetgate.protocols import rvbox
+
+NAME = "rvbox-client"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its command line."""
+    settings = rvbox.ADAPTER.northbound.settings()
+    parser = argparse.ArgumentParser(
+        prog=f"gateway fake {NAME}",
+        description="Plays an rvbox host daemon. With --exec it really executes commands.",
+    )
+    parser.add_argument("--connect", required=True, metavar="URL", help="the server")
+    parser.add_argument("--client-id", required=True, metavar="ID")
+    parser.add_argument("--state", required=True, metavar="DIR", help="its durable state")
+    parser.add_argument("--exec", required=True, action="store_true", dest="execute")
+    parser.add_argument("--max-running", type=int, default=settings.max_running, metavar="N")
+    parser.add_argument("--max-queued", type=int, default=settings.max_queued, metavar="N")
+    add_tls(parser)
+    add_common(parser, rvbox.ADAPTER.northbound.settings)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run it; answers its exit code."""
+    arguments = make_parser().parse_args(argv)
+    settings = settings_of(
+        rvbox.ADAPTER.northbound.settings,
+        arguments.settings,
+        client_id=arguments.client_id,
+        max_running=arguments.max_running,
+        max_queued=arguments.max_queued,
+        daemon_cwd=os.getcwd(),
+        shells=list(available_shells()),
+    )
+    tls = tls_of(arguments)
+    entry = Entry("north", "server", "rvbox", arguments.connect, False, settings, tls)
+    local = LocalSettings(Path(arguments.state).absolute(), settings.max_running)
+    log = Log(arguments.log_level)
+    body = partial(_serve, local, log)
+    return run_fake(entry, NAME, journal_of(arguments.state), log, body)
+
+
+async def _serve(settings: LocalSettings, log: Log, small: Small, writer: LineWriter) -> None:
+    observer = LinkObserver(log, Counters(), LOCAL, "this machine")
+    worker = LocalWorker(WorkerId(f"{LOCAL}/exec"), LOCAL, small.hub, settings, observer)
+    await small.nursery.start(worker.serve)
+    await FrontEnd(small, LineReader(), writer, WORKER).serve()

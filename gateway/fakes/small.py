@@ -1,0 +1,80 @@
+"""A small gateway: hub, journal and entries, made in the program and not from a file.
+
+A fake peer is one. What it plays towards its peer is an entry like any other; its other
+side is a front end for the tests (controllers) or a worker that runs here (workers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+import attrs
+import trio
+
+from fleetgate.core.hub import Hub, open_hub
+from fleetgate.core.routing import OPERATOR, Route
+from fleetgate.core.timers import Clock as AnyClock
+from fleetgate.core.worker import InputKind
+from fleetgate.gateway.clock import Clock
+from fleetgate.gateway.config import Config
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.house import House, HouseObserver, router_of
+from fleetgate.gateway.registry import adapters, open_journal
+from fleetgate.gateway.settings import GatewaySettings
+
+LOCAL: Final = "local"
+"""The pool of workers that run in this process."""
+
+
+@attrs.frozen(slots=True)
+class Small:
+    """A small gateway at work."""
+
+    hub: Hub
+    house: House
+    clock: AnyClock
+    nursery: trio.Nursery
+
+    @property
+    def drivers(self) -> Sequence[Driver]:
+        """The links that are up."""
+        return [driver for keeper in self.house.keepers for driver in keeper.drivers]
+
+
+@asynccontextmanager
+async def open_small(
+    entry: Entry, name: str, journal: str, observer: HouseObserver
+) -> AsyncGenerator[Small, None]:
+    """A small gateway with one entry: a worker's entry is routed to from the operator, a
+    controller's entry leads to the local pool. Its links end with the block.
+
+    Raises: `JournalError`, `ListenFailed`, `AddressError`.
+    """
+    local: Mapping[str, frozenset[InputKind]] = {LOCAL: frozenset({InputKind.SHELL})}
+    known, clock = adapters(()), Clock()
+    config = config_of(entry, name, journal)
+    async with (
+        open_journal(journal) as opened,
+        open_hub(opened, router_of(config, known, local), clock) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        house = House(hub, opened, clock, known, observer, nursery, local)
+        errors = await house.apply(config)
+        if errors:
+            raise errors[0]
+        yield Small(hub, house, clock, nursery)
+        hub.drain()
+        with trio.move_on_after(2):
+            await house.drain()
+        nursery.cancel_scope.cancel()
+
+
+def config_of(entry: Entry, name: str, journal: str) -> Config:
+    """The config of a small gateway."""
+    settings = GatewaySettings(journal, name=name)
+    if entry.facing == "south":
+        return Config("", settings, (entry,), (), (Route(OPERATOR, entry.name),))
+    return Config("", settings, (), (entry,), (Route(entry.name, LOCAL),))

@@ -1,0 +1,149 @@
+"""All entries of a config at work, and the change from one config to the next."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
+
+import attrs
+import trio
+
+from fleetgate.core.hub import Hub
+from fleetgate.core.journal.api import Journal, PutNote
+from fleetgate.core.timers import Clock
+from fleetgate.core.worker import InputKind
+from fleetgate.gateway.config import Config
+from fleetgate.gateway.config_entries import Entry, SecretUnreadable
+from fleetgate.gateway.keeper import EntryObserver, Keeper, Surroundings
+from fleetgate.gateway.router import RouteTable
+from fleetgate.protocols.api import Adapter
+from fleetgate.transports.api import LinkError
+
+INSTANCES: Final = "instance"
+"""The journal's space for the durable ids of entries."""
+
+
+class HouseObserver(Protocol):
+    """Where a house says what the operator should see."""
+
+    def entry(self, entry: Entry) -> EntryObserver:
+        """The observer of one entry."""
+        ...
+
+    def failed(self, entry: Entry, error: Exception) -> None:
+        """An entry could not start, and is not at work."""
+        ...
+
+
+@attrs.frozen(slots=True)
+class _Room:
+    keeper: Keeper
+    scope: trio.CancelScope
+    done: trio.Event
+
+
+class House:
+    """The entries at work in one nursery, which is its owner's. `local` are pools whose
+    workers come through no entry, with the inputs that they take."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        journal: Journal,
+        clock: Clock,
+        adapters: Mapping[str, Adapter],
+        observer: HouseObserver,
+        nursery: trio.Nursery,
+        local: Mapping[str, frozenset[InputKind]] | None = None,
+    ) -> None:
+        self.hub = hub
+        self._journal = journal
+        self._clock = clock
+        self._adapters = adapters
+        self._observer = observer
+        self._nursery = nursery
+        self._local = local or {}
+        self._rooms: dict[str, _Room] = {}
+        self._instances: dict[str, str] = {}
+
+    @property
+    def keepers(self) -> tuple[Keeper, ...]:
+        """The entries at work."""
+        return tuple(room.keeper for room in self._rooms.values())
+
+    async def apply(self, config: Config) -> list[Exception]:
+        """Make the entries at work those of `config`: what is unchanged goes on undisturbed,
+        what is gone or changed ends its links, what is new starts. Answers what could not
+        start. Cancelled, some of it is done."""
+        self.hub.router = router_of(config, self._adapters, self._local)
+        wanted = {entry.name: entry for entry in config.entries}
+        for name, room in list(self._rooms.items()):
+            if wanted.get(name) != room.keeper.entry:
+                await self._stop(name, room)
+        await self._keep_instances(wanted)
+        errors: list[Exception] = []
+        for name, entry in wanted.items():
+            if name not in self._rooms:
+                try:
+                    await self._start(entry, config.gateway.name)
+                except (OSError, ValueError, LinkError, SecretUnreadable) as error:
+                    self._observer.failed(entry, error)
+                    errors.append(error)
+        return errors
+
+    async def _stop(self, name: str, room: _Room) -> None:
+        with trio.move_on_after(5):
+            await room.keeper.drain()
+        room.scope.cancel()
+        await room.done.wait()
+        self._rooms.pop(name, None)
+
+    async def _keep_instances(self, names: Iterable[str]) -> None:
+        kept = await self._journal.notes(INSTANCES)
+        self._instances = {name: id.decode() for name, id in kept.items()}
+        new = {name: str(uuid.uuid4()) for name in names if name not in self._instances}
+        if new:
+            writes = [PutNote(INSTANCES, name, id.encode()) for name, id in new.items()]
+            await self._journal.commit(writes)
+            self._instances |= new
+
+    async def _start(self, entry: Entry, gateway: str) -> None:
+        around = Surroundings(
+            self.hub, self._clock, gateway, self._instances.__getitem__, random.random
+        )
+        side = entry.side(self._adapters[entry.protocol])
+        keeper = Keeper(entry, side, around, self._observer.entry(entry))
+        await self._nursery.start(self._live, keeper)
+
+    async def _live(
+        self, keeper: Keeper, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        room = _Room(keeper, trio.CancelScope(), trio.Event())
+        self._rooms[keeper.entry.name] = room
+        try:
+            with room.scope:
+                await keeper.run(task_status)
+        finally:
+            room.done.set()
+            if self._rooms.get(keeper.entry.name) is room:
+                del self._rooms[keeper.entry.name]
+
+    async def drain(self) -> None:
+        """Have all peers told that the gateway stops, side by side, and end their links."""
+        async with trio.open_nursery() as nursery:
+            for keeper in self.keepers:
+                nursery.start_soon(keeper.drain)
+
+
+def router_of(
+    config: Config,
+    adapters: Mapping[str, Adapter],
+    local: Mapping[str, frozenset[InputKind]] | None = None,
+) -> RouteTable:
+    """The router that a config describes."""
+    inputs: dict[str, frozenset[InputKind]] = {
+        entry.name: adapters[entry.protocol].southbound.inputs for entry in config.south
+    }
+    return RouteTable(config.routes, {**inputs, **(local or {})})

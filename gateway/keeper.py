@@ -1,0 +1,192 @@
+"""Keeping one entry of the config going: its listener or its dialler, and its links."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Protocol
+
+import attrs
+import trio
+
+from fleetgate.core.hub import Hub
+from fleetgate.core.timers import Clock
+from fleetgate.gateway.backoff import Backoff
+from fleetgate.gateway.carrying import Gatekeeper, options_of
+from fleetgate.gateway.config_entries import Entry, SecretUnreadable
+from fleetgate.gateway.connection import Driver, Ended, Observer
+from fleetgate.protocols import api
+from fleetgate.protocols.api import Side
+from fleetgate.transports.api import Dialer, DialRefused, Link, LinkError
+from fleetgate.transports.open import open_dialer, open_listener
+
+
+class EntryObserver(Protocol):
+    """Where an entry says what the operator should see. Nothing of it blocks or raises."""
+
+    def listening(self, address: str) -> None:
+        """It is bound; `address` has the real port."""
+        ...
+
+    def up(self, peer: str) -> Observer:
+        """A link is up; what it has to say goes to the observer that comes back."""
+        ...
+
+    def down(self, peer: str, reason: str) -> None:
+        """A link has ended."""
+        ...
+
+    def retrying(self, reason: str, seconds: float) -> None:
+        """A dial failed, or its link ended; it dials again in `seconds`."""
+        ...
+
+    def gave_up(self, reason: str) -> None:
+        """The peer refused for good; nothing is dialled until the config changes."""
+        ...
+
+
+@attrs.frozen(slots=True)
+class Surroundings:
+    """What every entry shares. `instance` is an entry's durable id, by name."""
+
+    hub: Hub
+    clock: Clock
+    gateway: str
+    instance: Callable[[str], str]
+    random: Callable[[], float]
+
+
+class Keeper:
+    """One entry at work. `run` keeps it going; all else may be called meanwhile."""
+
+    def __init__(
+        self, entry: Entry, side: Side, around: Surroundings, observer: EntryObserver
+    ) -> None:
+        self.entry = entry
+        self._side = side
+        self._around = around
+        self._observer = observer
+        self._drivers: set[Driver] = set()
+        self._draining = False
+        self._emptied = trio.Event()
+
+    @property
+    def drivers(self) -> frozenset[Driver]:
+        """The links that are up."""
+        return frozenset(self._drivers)
+
+    async def run(self, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
+        """Listen or dial until cancelled, or until the entry's controller stops it. Reports
+        the address once it is bound, or what it is about to dial.
+
+        Raises: `AddressError`, `OSError` (it cannot be bound), before it has reported.
+        """
+        if self.entry.listens:
+            await self._listen(task_status)
+        else:
+            task_status.started(self.entry.address)
+            await self._dial()
+
+    async def _stop_when_asked(self, scope: trio.CancelScope) -> None:
+        await self._around.hub.wait_stopped(self.entry.name)
+        await self.drain()
+        scope.cancel()
+
+    async def _listen(self, task_status: trio.TaskStatus[str]) -> None:
+        options = options_of(self.entry, self._side.carriage(self.entry.settings))
+        # Binding comes before the nursery, so that its error comes out as it is.
+        async with (
+            open_listener(self.entry.address, options) as listener,
+            trio.open_nursery() as nursery,
+        ):
+            nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
+            address = listener.addresses[0]
+            self._observer.listening(address)
+            task_status.started(address)
+            await listener.serve(self._serve)
+
+    async def _serve(self, link: Link) -> None:
+        await self._drive(link)
+
+    async def _dial(self) -> None:
+        backoff = Backoff(self._around.random)
+        while True:
+            reason, ended = await self._dial_once()
+            if ended is not None and ended.ready:
+                backoff.reset()
+            if ended is not None and not ended.retry:
+                self._observer.gave_up(reason)
+                return
+            seconds = backoff.next()
+            self._observer.retrying(reason, seconds)
+            await trio.sleep(seconds)
+
+    async def _dial_once(self) -> tuple[str, Ended | None]:
+        """Dial, and drive the link to its end. The token is read anew each time."""
+        try:
+            options = options_of(self.entry, self._side.carriage(self.entry.settings))
+            async with open_dialer(self.entry.address, options) as dialer:
+                return await self._reach(dialer)
+        except (SecretUnreadable, OSError, ValueError) as error:
+            return str(error), None
+
+    async def _reach(self, dialer: Dialer) -> tuple[str, Ended | None]:
+        # A dialer has a nursery, which would wrap what is raised inside it.
+        try:
+            link = await dialer.dial()
+        except DialRefused as error:
+            return str(error), Ended(str(error), retry=not error.final, ready=False)
+        except LinkError as error:
+            return str(error), None
+        ended = await self._drive(link)
+        return ended.reason, ended
+
+    async def _drive(self, link: Link) -> Ended:
+        peer = link.opening.peer
+        observer = self._observer.up(peer)
+        around = self._around
+        connection = self._side.open(self.entry.settings)
+        driver = Driver(link, connection, around.hub, around.clock, observer)
+        self._drivers.add(driver)
+        reason = "cancelled"
+        try:
+            if self._draining:
+                await link.close(1001, "the gateway stops")
+            ended = await driver.run(self._opening(link))
+            reason = ended.reason
+            return ended
+        finally:
+            self._drivers.discard(driver)
+            self._observer.down(peer, reason)
+            if not self._drivers:
+                self._emptied.set()
+
+    def _opening(self, link: Link) -> api.Opening:
+        seen = link.opening
+        entry = self.entry
+        identity = Gatekeeper(entry.tokens).identify(seen.headers) if entry.tokens else None
+        certified = entry.listens and entry.tls is not None and entry.tls.ca is not None
+        return api.Opening(
+            link=entry.name,
+            gateway=self._around.gateway,
+            instance=self._around.instance(entry.name),
+            peer=seen.peer,
+            path=seen.path,
+            headers=seen.headers,
+            identities=(*seen.identities, *((identity,) if identity else ())),
+            authenticated=bool(entry.tokens) or certified,
+            entropy=secrets.token_bytes(16),
+        )
+
+    async def drain(self) -> None:
+        """Have every peer told that the gateway stops, and end its link once it is. Links that
+        come from now on are told at once. Cancelled, the links are as they are."""
+        self._draining = True
+        self._emptied = trio.Event()
+        for driver in list(self._drivers):
+            driver.drain()
+        async with trio.open_nursery() as nursery:
+            for driver in list(self._drivers):
+                nursery.start_soon(driver.finish)
+        if self._drivers:
+            await self._emptied.wait()

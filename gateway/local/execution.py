@@ -1,0 +1,284 @@
+"""One run, from its start order to its end."""
+
+from __future__ import annotations
+
+import signal
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+import attrs
+import trio
+
+from fleetgate.core import commands as c
+from fleetgate.core.errors import InvalidArgument, Refusal, Unavailable, UnsupportedInput
+from fleetgate.core.events import (
+    Event,
+    InputAccepted,
+    Outcome,
+    Reason,
+    RunFinished,
+    RunStarted,
+    RunState,
+    Stream,
+)
+from fleetgate.core.ids import OrderNumber, RunId
+from fleetgate.core.json import Json
+from fleetgate.gateway.local.launch import CannotStart, discard, prepare, takes_input
+from fleetgate.gateway.local.output import Relay
+from fleetgate.gateway.local.process import ProcessGroup, spawn
+from fleetgate.gateway.local.stdin import Batch, InputQueue
+
+HELD_OPEN: Final = 5.0
+"""Seconds that output is still waited for after the program's end, where children hold it
+open."""
+
+KILL_AFTER: Final = 10.0
+"""Seconds from TERM to KILL once the run's timeout has passed."""
+
+RETRY_NOTE: Final = 1.0
+"""Seconds between tries to write down the process while the journal fails: seldom enough to
+cost nothing, often enough not to be noticed once it recovers."""
+
+NANOS: Final = 1_000_000_000
+
+_SIGNALS: Final = {
+    c.Signal.INTERRUPT: signal.SIGINT,
+    c.Signal.TERMINATE: signal.SIGTERM,
+    c.Signal.KILL: signal.SIGKILL,
+    c.Signal.HANGUP: signal.SIGHUP,
+}
+
+_ENDING: Final = frozenset({signal.SIGTERM, signal.SIGKILL})
+
+
+class Reporter(Protocol):
+    """What an execution tells, and whom it waits for."""
+
+    def record(self, run: RunId, event: Event) -> None:
+        """An event of the run."""
+
+    def settle(self, run: RunId, number: OrderNumber, error: Refusal | None = None) -> None:
+        """An order was carried out, or refused."""
+
+    async def annotate(self, run: RunId, value: Json) -> None:
+        """Keep a value with the run, durably.
+
+        Raises: `Unavailable` while the journal fails.
+        """
+
+    async def wait_room(self) -> None:
+        """Wait until more events are welcome."""
+
+
+@attrs.frozen(slots=True)
+class Ground:
+    """Where runs are executed: the directory that relative and omitted working directories
+    start from, the one that scripts are stored in, and the lock that makes one start at a
+    time. Without it a fork could hold another run's script open for writing, and a file
+    open for writing cannot be executed."""
+
+    directory: str
+    scripts: Path
+    starting: trio.Lock = attrs.field(factory=trio.Lock)
+
+
+class Execution:
+    """A run of a local worker. `give` takes its orders at any time; `run` executes it."""
+
+    def __init__(self, run: RunId, spec: c.RunSpec, ground: Ground, reporter: Reporter) -> None:
+        self._run = run
+        self._spec = spec
+        self._ground = ground
+        self._reporter = reporter
+        self._inputs = InputQueue()
+        self._input_open = takes_input(spec)
+        self._group: ProcessGroup | None = None
+        self._early: list[c.Order] = []
+        self._sent: set[signal.Signals] = set()
+        self._ended = False
+        self._timed_out = False
+        self._started = trio.Event()
+
+    # --- orders
+
+    def give(self, order: c.Order) -> None:
+        """Carry out an order, or refuse it. Signals that come before the start are kept."""
+        match order.command:
+            case c.SendInput() | c.CloseInput():
+                self._take_input(order)
+            case c.SignalRun() | c.CancelRun():
+                self._take_signal(order)
+            case _:
+                what = type(order.command).__name__
+                self._settle(order, UnsupportedInput(f"a local command takes no {what}"))
+
+    def _take_input(self, order: c.Order) -> None:
+        if self._input_open:
+            self._inputs.put(order)
+        else:
+            self._settle(order, InvalidArgument("the command's standard input is closed"))
+
+    def _take_signal(self, order: c.Order) -> None:
+        if self._group is None:
+            self._early.append(order)
+            return
+        command = order.command
+        number = _SIGNALS[command.signal] if isinstance(command, c.SignalRun) else signal.SIGTERM
+        if not self._ended:
+            self._sent.add(number)
+        if self._group.signal(number):
+            self._settle(order)
+        else:
+            self._settle(order, InvalidArgument("the command runs as a user we may not signal"))
+
+    def _settle(self, order: c.Order, error: Refusal | None = None) -> None:
+        self._reporter.settle(self._run, order.number, error)
+
+    # --- from start to end
+
+    async def run(self) -> None:
+        """Execute it and report all of it. Cancelled, the process group is ended within
+        seconds, and no end is reported."""
+        outcome = await self._execute()
+        self._reporter.record(self._run, RunFinished(outcome))
+
+    async def _execute(self) -> Outcome:
+        script: Path | None = None
+        try:
+            async with self._ground.starting:
+                if self._early:
+                    return self._never_ran()
+                launch = prepare(
+                    self._run, self._spec, self._ground.directory, self._ground.scripts
+                )
+                script = launch.script
+                group = await spawn(launch)
+            return await self._accompany(group)
+        except CannotStart as error:
+            return Outcome(RunState.FAILED, Reason.FAILED_TO_START, str(error))
+        finally:
+            discard(script)
+
+    def _never_ran(self) -> Outcome:
+        for order in self._early:
+            self._settle(order)
+        return Outcome(RunState.CANCELED, Reason.CANCELED, "canceled before it was started")
+
+    async def _accompany(self, group: ProcessGroup) -> Outcome:
+        try:
+            self._group = group
+            for order in self._early:
+                self._take_signal(order)
+            await self._work(group)
+            code = await group.reap()
+            return self._outcome(code)
+        finally:
+            await group.stop()
+
+    async def _work(self, group: ProcessGroup) -> None:
+        """All that happens while the program lives, and shortly after."""
+        relays = self._relays(group)
+        async with trio.open_nursery() as feeding:
+            feeding.start_soon(self._feed, group)
+            async with trio.open_nursery() as reading:
+                reading.start_soon(self._report_output, group, relays)
+                await self._wait_ended(group)
+                for relay in relays:
+                    relay.stop_at(trio.current_time() + HELD_OPEN)
+            feeding.cancel_scope.cancel()
+        if self._timed_out or self._sent & _ENDING:
+            # Whoever ends a run wants all of it ended, also what outlives its leader.
+            group.signal(signal.SIGKILL)
+
+    def _relays(self, group: ProcessGroup) -> tuple[Relay, ...]:
+        streams = ((group.stdout, Stream.STDOUT), (group.stderr, Stream.STDERR))
+        report = partial(self._reporter.record, self._run)
+        return tuple(
+            Relay(stream, name, report, self._reporter.wait_room)
+            for stream, name in streams
+            if stream is not None
+        )
+
+    async def _report_output(self, group: ProcessGroup, relays: tuple[Relay, ...]) -> None:
+        await self._write_down(group)
+        self._reporter.record(self._run, RunStarted(group.pid))
+        self._started.set()
+        async with trio.open_nursery() as nursery:
+            for relay in relays:
+                nursery.start_soon(relay.run)
+
+    async def _write_down(self, group: ProcessGroup) -> None:
+        """Make the group findable after a crash, before anybody hears that it runs."""
+        note = group.note()
+        while True:
+            try:
+                return await self._reporter.annotate(self._run, note)
+            except Unavailable:
+                await trio.sleep(RETRY_NOTE)
+
+    async def _wait_ended(self, group: ProcessGroup) -> None:
+        timeout = self._spec.timeout
+        with trio.move_on_after(float("inf") if timeout is None else timeout / NANOS):
+            await group.wait_ended()
+            self._ended = True
+            return
+        self._timed_out = True
+        group.signal(signal.SIGTERM)
+        with trio.move_on_after(KILL_AFTER) as grace:
+            await group.wait_ended()
+        if grace.cancelled_caught:
+            group.signal(signal.SIGKILL)
+            await group.wait_ended()
+        self._ended = True
+
+    async def _feed(self, group: ProcessGroup) -> None:
+        """Write the inputs to the program as they come."""
+        if group.stdin is None:
+            return
+        await self._started.wait()
+        while self._input_open:
+            batch = await self._inputs.take()
+            if await _write(group.stdin, batch):
+                self._reporter.record(self._run, InputAccepted(batch.through))
+                self._input_open = not batch.closes
+            else:
+                self._refuse(batch)
+
+    def _refuse(self, batch: Batch) -> None:
+        self._input_open = False
+        for order in (*batch.orders, *self._inputs.rest()):
+            self._settle(order, InvalidArgument("the command has closed its standard input"))
+
+    def _outcome(self, code: int) -> Outcome:
+        exit_code = code if code >= 0 else None
+        died_of = signal_name(-code) if code < 0 else None
+        if self._timed_out:
+            state, reason, message = RunState.FAILED, Reason.TIMED_OUT, "its timeout has passed"
+        elif died_of is not None and died_of in (each.name for each in self._sent):
+            state, reason, message = RunState.CANCELED, Reason.CANCELED, "canceled"
+        elif code == 0:
+            state, reason, message = RunState.SUCCEEDED, Reason.EXITED, ""
+        else:
+            state, reason = RunState.FAILED, Reason.EXITED
+            message = f"exit code {code}" if died_of is None else f"died of {died_of}"
+        return Outcome(state, reason, message, exit_code=exit_code, signal=died_of)
+
+
+async def _write(stdin: trio.abc.SendStream, batch: Batch) -> bool:
+    try:
+        if batch.data:
+            await stdin.send_all(batch.data)
+        if batch.closes:
+            await stdin.aclose()
+    except trio.BrokenResourceError:
+        return False
+    return True
+
+
+def signal_name(number: int) -> str:
+    """`SIGTERM` and the like; those without a name by number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"

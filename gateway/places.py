@@ -1,0 +1,67 @@
+"""Addresses as a config file writes them, and the places that they occupy."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+_UNIX: Final = "unix:"
+_HOST_PORT: Final = re.compile(r"(?:[a-z]+:(?://)?)?(\[[^\]]*\]|[^:/\[\]]*):(\d+)(?:/.*)?", re.I)
+_ANY_HOST: Final = frozenset({"", "0.0.0.0", "::", "*"})
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
+
+
+@attrs.frozen(slots=True)
+class UnixPlace:
+    """A socket file."""
+
+    path: str
+
+
+@attrs.frozen(slots=True)
+class TcpPlace:
+    """A port at a host; port 0 is any free one."""
+
+    host: str
+    port: int
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        return self.host in _LOOPBACK
+
+
+def place_of(address: str) -> UnixPlace | TcpPlace | None:
+    """Where an address leads to, whatever its scheme; None where that cannot be told."""
+    if address.startswith(_UNIX):
+        return UnixPlace(address.removeprefix(_UNIX).removeprefix("//"))
+    found = _HOST_PORT.fullmatch(address)
+    if found is None or int(found.group(2)) > 65535:
+        return None
+    host = found.group(1).strip("[]").lower()
+    return TcpPlace("127.0.0.1" if host == "localhost" else host, int(found.group(2)))
+
+
+def collide(one: UnixPlace | TcpPlace | None, other: UnixPlace | TcpPlace | None) -> bool:
+    """Whether two listeners cannot have both places."""
+    if isinstance(one, TcpPlace) and isinstance(other, TcpPlace):
+        if one.port == 0 or one.port != other.port:
+            return False
+        return one.host == other.host or bool({one.host, other.host} & _ANY_HOST)
+    return one is not None and one == other
+
+
+def resolve_path(text: str, base: Path) -> str:
+    """A path in a file of the directory `base`: `~` is the user's home, and a relative path
+    starts at `base`."""
+    return str(base / Path(text).expanduser())
+
+
+def resolve_address(address: str, base: Path) -> str:
+    """The address with its path, if it has one, resolved."""
+    if not address.startswith(_UNIX) or address == _UNIX:
+        return address
+    return _UNIX + resolve_path(address.removeprefix(_UNIX).removeprefix("//"), base)

@@ -1,0 +1,58 @@
+"""What is promised for a run, by its worker's protocol and the gateway's journal.
+
+`gateway check` prints these sentences for each route, and docs/guarantees.md holds them; a
+test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+
+@attrs.frozen(slots=True)
+class Promise:
+    """What becomes of a run when something fails, in words."""
+
+    link_lost: str
+    gateway_restarted: str
+    worker_restarted: str
+
+
+_AGENCY: Final = (
+    "the run goes on; the gateway attaches again behind the last event it has, and what the "
+    "daemon no longer keeps is recorded as a gap"
+)
+_RVBOX: Final = (
+    "the run goes on; gateway and host reconcile, and the host sends again whatever was not "
+    "acknowledged"
+)
+
+PROMISES: Final[Mapping[str, Promise]] = {
+    "agency": Promise(_AGENCY, _AGENCY, "lost, because the daemon keeps nothing"),
+    "rvbox": Promise(
+        _RVBOX,
+        _RVBOX,
+        "what the host's own snapshot says: a command it has not begun waits on, one it was "
+        "running is lost",
+    ),
+}
+"""With a durable journal."""
+
+FORGOTTEN: Final[Mapping[str, str]] = {
+    "agency": "forgotten with the journal in memory; the daemon works on, unwatched",
+    "rvbox": "forgotten with the journal in memory; a host that returns is told to end it",
+}
+
+UNKNOWN: Final = Promise(*["not known here; ask who provides the protocol"] * 3)
+
+
+def promise(protocol: str, durable: bool) -> Promise:
+    """The promise for runs at workers of `protocol`. `durable`: the journal outlives the
+    process."""
+    made = PROMISES.get(protocol, UNKNOWN)
+    if durable or protocol not in FORGOTTEN:
+        return made
+    return attrs.evolve(made, gateway_restarted=FORGOTTEN[protocol])

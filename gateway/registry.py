@@ -1,0 +1,73 @@
+"""Names to things: the protocols and the journals that a config file may name.
+
+What ships with the gateway is listed here, in order; others come by the entry point group
+`fleetgate.protocols`, each an `Adapter`. A name that is taken stops the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
+
+from fleetgate.core.journal.api import Journal, JournalError
+from fleetgate.protocols.api import Adapter
+
+GROUP: Final = "fleetgate.protocols"
+
+
+class RegistryError(Exception):
+    """Two protocols want one name, or an entry point is no adapter."""
+
+
+def builtin() -> tuple[Adapter, ...]:
+    """The protocols that ship with the gateway."""
+    from fleetgate.protocols import agency, rvbox
+
+    return (agency.ADAPTER, rvbox.ADAPTER)
+
+
+def adapters(extra: Iterable[EntryPoint] | None = None) -> Mapping[str, Adapter]:
+    """All protocols by name; `extra` are entry points in place of the installed ones.
+
+    Raises: `RegistryError`.
+    """
+    known: dict[str, Adapter] = {}
+    for adapter in builtin():
+        _add(known, adapter, "fleetgate")
+    for point in entry_points(group=GROUP) if extra is None else extra:
+        adapter = point.load()
+        if not isinstance(adapter, Adapter):
+            raise RegistryError(f"entry point {point.name} ({point.value}) is no Adapter")
+        _add(known, adapter, point.value)
+    return known
+
+
+def _add(known: dict[str, Adapter], adapter: Adapter, source: str) -> None:
+    if adapter.name in known:
+        raise RegistryError(
+            f"{source} brings a protocol named {adapter.name}, which is taken; uninstall one"
+        )
+    known[adapter.name] = adapter
+
+
+@asynccontextmanager
+async def open_journal(url: str) -> AsyncGenerator[Journal, None]:
+    """Open the journal that `url` names: `memory:`, or `sqlite:` and a path.
+
+    Raises: `JournalError`.
+    """
+    scheme, _, path = url.partition(":")
+    if scheme == "memory":
+        from fleetgate.core.journal.memory import open_memory_journal
+
+        async with open_memory_journal() as journal:
+            yield journal
+    elif scheme == "sqlite" and path:
+        from fleetgate.core.journal.sqlite import open_sqlite_journal
+
+        async with open_sqlite_journal(path) as journal:
+            yield journal
+    else:
+        raise JournalError(f"no journal is named {url!r}; use sqlite:PATH or memory:")

@@ -1,0 +1,158 @@
+"""`gateway serve`: the nursery tree, signals, reload and the end.
+
+journal
+  hub             deadlines, publishing
+    house         one keeper an entry; under it one driver a link
+    admin         the operators' socket
+    signals
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Protocol
+
+import trio
+
+from fleetgate.core.hub import open_hub
+from fleetgate.gateway.clock import Clock
+from fleetgate.gateway.config import Config, ConfigError
+from fleetgate.gateway.house import House, HouseObserver, router_of
+from fleetgate.gateway.registry import open_journal
+from fleetgate.protocols.api import Adapter
+
+
+class ServeObserver(HouseObserver, Protocol):
+    """Where the gateway as a whole says what the operator should see."""
+
+    def ready(self) -> None:
+        """Every entry was started."""
+        ...
+
+    def draining(self) -> None:
+        """The first signal to end has come."""
+        ...
+
+    def drain_overdue(self, seconds: float) -> None:
+        """Not every peer could be told in time; the end comes all the same."""
+        ...
+
+    def reloaded(self) -> None:
+        """A new config is at work."""
+        ...
+
+    def reload_refused(self, error: Exception) -> None:
+        """A new config cannot be used; the old one stays at work."""
+        ...
+
+    def needs_restart(self, keys: tuple[str, ...]) -> None:
+        """These settings changed in the file and count only after a restart."""
+        ...
+
+
+class Admin(Protocol):
+    """Serves the operators' socket until it is cancelled."""
+
+    async def __call__(self, gateway: Gateway, *, task_status: trio.TaskStatus[None]) -> None: ...
+
+
+FIXED = ("journal", "name", "admin", "lost_after", "open_runs")
+"""Settings of `[gateway]` that a reload does not change."""
+
+
+class Gateway:
+    """A gateway at work on one config."""
+
+    def __init__(
+        self,
+        config: Config,
+        house: House,
+        load: Callable[[], Config],
+        observer: ServeObserver,
+    ) -> None:
+        self.config = config
+        self.house = house
+        self.started = trio.current_time()
+        self._load = load
+        self._observer = observer
+
+    async def reload(self) -> None:
+        """Read the config file anew and change over to it. A file that cannot be used changes
+        nothing, and says so."""
+        try:
+            config = self._load()
+        except ConfigError as error:
+            self._observer.reload_refused(error)
+            return
+        changed = tuple(
+            key
+            for key in FIXED
+            if getattr(config.gateway, key) != getattr(self.config.gateway, key)
+        )
+        if changed:
+            self._observer.needs_restart(changed)
+        self.config = config
+        if not await self.house.apply(config):
+            self._observer.reloaded()
+
+    async def drain(self) -> None:
+        """Refuse new runs and have every peer told, for at most `drain_timeout`. Runs go on
+        at their workers and are picked up after a restart."""
+        self.house.hub.drain()
+        self._observer.draining()
+        limit = self.config.gateway.drain_timeout
+        with trio.move_on_after(limit) as scope:
+            await self.house.drain()
+        if scope.cancelled_caught:
+            self._observer.drain_overdue(limit)
+
+
+async def serve(
+    config: Config,
+    adapters: Mapping[str, Adapter],
+    load: Callable[[], Config],
+    observer: ServeObserver,
+    admin: Admin,
+) -> int:
+    """Serve until a signal ends it: SIGTERM or SIGINT once to drain, again to end at once;
+    SIGHUP to reload. Answers the exit code: 1 where an entry cannot start at all.
+
+    Raises: `JournalError`.
+    """
+    clock = Clock()
+    settings = config.gateway
+    async with (
+        open_journal(settings.journal) as journal,
+        open_hub(journal, router_of(config, adapters), clock, settings.limits()) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        house = House(hub, journal, clock, adapters, observer, nursery)
+        gateway = Gateway(config, house, load, observer)
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+            if await house.apply(config):
+                nursery.cancel_scope.cancel()
+                return 1
+            await nursery.start(admin, gateway)
+            observer.ready()
+            async for number in signals:
+                if number == signal.SIGHUP:
+                    await gateway.reload()
+                    continue
+                await _end(gateway, signals)
+                nursery.cancel_scope.cancel()
+                return 0
+    return 0
+
+
+async def _end(gateway: Gateway, signals: AsyncIterator[int]) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_cut_short, signals, nursery.cancel_scope)
+        await gateway.drain()
+        nursery.cancel_scope.cancel()
+
+
+async def _cut_short(signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+    async for number in signals:
+        if number != signal.SIGHUP:
+            scope.cancel()

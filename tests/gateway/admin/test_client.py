@@ -1,0 +1,157 @@
+"""The client against the real API over a real socket, and against peers that misbehave."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from fleetgate.core import events as e
+from fleetgate.core.hub_testing import DONE, HandWorker
+from fleetgate.core.ids import RunId
+from fleetgate.gateway.admin.api import Api
+from fleetgate.gateway.admin.client import (
+    ANSWER_WITHIN,
+    MAX_LINE,
+    AdminClient,
+    AdminError,
+    Unreachable,
+    path_of,
+)
+from fleetgate.gateway.admin.server import open_admin
+
+
+@pytest.fixture
+async def client(api: Api, tmp_path: Path) -> AsyncIterator[AdminClient]:
+    def fail(fault: Exception) -> None:
+        raise fault
+
+    async with (
+        open_admin(f"unix:{tmp_path}/own/socket") as server,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(server.serve, api.handle, fail)
+        yield AdminClient(server.address)
+        nursery.cancel_scope.cancel()
+
+
+def test_paths() -> None:
+    assert path_of("runs", "admin/a b", "events", after=3, follow=None) == (
+        "/v1/runs/admin%2Fa%20b/events?after=3"
+    )
+    assert path_of("status") == "/v1/status"
+
+
+async def test_a_run_over_the_socket(client: AdminClient, worker: HandWorker) -> None:
+    body = {"run": "x/y z", "input": {"prompt": "hi"}}
+    with pytest.raises(AdminError) as caught:
+        await client.post(path_of("runs"), body)
+    assert caught.value.code == "invalid_argument"
+    started = await client.post(path_of("runs"), {**body, "run": "x/y"})
+    assert started["run"]["run"] == "admin/x/y"
+    run = RunId("admin/x/y")
+    async with client.stream(path_of("runs", run, "events", follow=1)) as lines:
+        assert (await anext(lines))["type"] == "RunAssigned"
+        worker.record(run, e.TextProduced("ä漢\n" * 100), seq=1)
+        assert (await anext(lines))["text"] == "ä漢\n" * 100
+        worker.record(run, DONE, seq=2)
+        assert (await anext(lines))["type"] == "RunFinished"
+        with pytest.raises(StopAsyncIteration):
+            await anext(lines)
+
+
+async def test_a_refusal_has_code_and_text(client: AdminClient) -> None:
+    with pytest.raises(AdminError) as caught:
+        await client.get(path_of("runs", "none/such"))
+    assert caught.value.code == "not_found"
+    assert "none/such" in caught.value.message
+    with pytest.raises(AdminError):
+        async with client.stream(path_of("runs", "none/such", "events")):
+            pass
+
+
+Talk = Callable[[trio.SocketStream], Awaitable[None]]
+
+
+@asynccontextmanager
+async def _answering(talk: Talk) -> AsyncIterator[AdminClient]:
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(partial(trio.serve_tcp, talk, 0, host="127.0.0.1"))
+        port = listeners[0].socket.getsockname()[1]
+        yield AdminClient(f"127.0.0.1:{port}")
+        nursery.cancel_scope.cancel()
+
+
+def _saying(data: bytes) -> Talk:
+    async def talk(stream: trio.SocketStream) -> None:
+        await stream.receive_some(10_000)
+        await stream.send_all(data)
+        await stream.send_eof()
+
+    return talk
+
+
+_CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"SSH-2.0-something\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\n",
+    ],
+)
+async def test_an_answer_that_is_cut_or_none(data: bytes) -> None:
+    async with _answering(_saying(data)) as client:
+        with pytest.raises(Unreachable, match="went away"):
+            await client.get("/v1/status")
+
+
+async def test_an_answer_that_is_not_json() -> None:
+    said = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 2\r\n\r\nno"
+    async with _answering(_saying(said)) as client:
+        with pytest.raises(AdminError, match="not JSON"):
+            await client.get("/v1/status")
+
+
+async def test_a_stream_that_is_cut_says_so_behind_what_came() -> None:
+    async with (
+        _answering(_saying(_CHUNKED + b'8\r\n{"a":1}\n\r\n4\r\n{"b"\r\n')) as client,
+        client.stream("/v1/x") as lines,
+    ):
+        assert await anext(lines) == {"a": 1}
+        with pytest.raises(Unreachable, match="went away"):
+            await anext(lines)
+
+
+async def test_a_line_without_an_end_is_not_held_for_ever() -> None:
+    size = MAX_LINE + (1 << 20)
+    said = _CHUNKED + b"%x\r\n" % size + bytes(size) + b"\r\n0\r\n\r\n"
+    async with _answering(_saying(said)) as client, client.stream("/v1/x") as lines:
+        with pytest.raises(Unreachable, match="a line over"):
+            await anext(lines)
+
+
+async def test_no_answer_is_an_error_in_time(autojump_clock: trio.testing.MockClock) -> None:
+    ours, _theirs = trio.testing.memory_stream_pair()
+
+    async def connect(_: str) -> trio.abc.Stream:
+        return ours
+
+    start = trio.current_time()
+    with pytest.raises(Unreachable, match=f"no answer in {ANSWER_WITHIN:g} s"):
+        await AdminClient("silent", connect).get("/v1/status")
+    assert trio.current_time() - start == ANSWER_WITHIN
+
+
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999", "unix:/nonexistent/socket"])
+async def test_where_nobody_is(address: str) -> None:
+    with pytest.raises(Unreachable, match="no gateway answers at"):
+        await AdminClient(address).get("/v1/status")

@@ -1,0 +1,122 @@
+"""The operators' socket is for operators: not for other users, not for web pages."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable
+from fleetgate.gateway.admin.http import Reply, Request
+from fleetgate.gateway.admin.server import MAX_CONNECTIONS, AdminServer, guarded, open_admin
+from fleetgate.gateway.places import UnixPlace, place_of
+from fleetgate.transports.api import AddressError, ListenFailed
+
+
+async def _yes(request: Request) -> Reply:
+    return Reply({"path": request.path})
+
+
+def _ignore(fault: Exception) -> None:
+    raise fault
+
+
+@pytest.fixture(params=["unix", "tcp"])
+async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AdminServer]:
+    address = f"unix:{tmp_path}/own/socket" if request.param == "unix" else "127.0.0.1:0"
+    async with open_admin(address) as opened, trio.open_nursery() as nursery:
+        nursery.start_soon(opened.serve, _yes, _ignore)
+        yield opened
+        nursery.cancel_scope.cancel()
+
+
+async def test_it_answers_at_its_address(server: AdminServer) -> None:
+    assert await AdminClient(server.address).get("/v1/status") == {"path": ["v1", "status"]}
+
+
+async def test_one_connection_too_many_is_told_so(server: AdminServer) -> None:
+    streams = [await _connect(server.address) for _ in range(MAX_CONNECTIONS)]
+    with pytest.raises(AdminError) as caught:
+        while True:  # until the server has taken them all
+            await AdminClient(server.address).get("/")
+    assert caught.value.code == "unavailable"
+    for stream in streams:
+        await stream.aclose()
+    assert await _ask_until_taken(server.address) == {"path": [""]}
+
+
+async def _ask_until_taken(address: str) -> object:
+    """The server learns of a closed connection when the kernel says so, and not before."""
+    while True:
+        try:
+            return await AdminClient(address).get("/")
+        except AdminError as error:
+            assert error.code == "unavailable"
+
+
+async def _connect(address: str) -> trio.abc.Stream:
+    place = place_of(address)
+    assert place is not None
+    if isinstance(place, UnixPlace):
+        return await trio.open_unix_socket(place.path)
+    return await trio.open_tcp_stream(place.host, place.port)
+
+
+async def test_a_unix_socket_is_ours_alone_and_goes_with_us(tmp_path: Path) -> None:
+    path = tmp_path / "own" / "socket"
+    async with open_admin(f"unix:{path}"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        with pytest.raises(ListenFailed, match="already listening"):
+            async with open_admin(f"unix:{path}"):
+                pass
+    assert not path.exists()
+    with pytest.raises(Unreachable):
+        await AdminClient(f"unix:{path}").get("/")
+
+
+async def test_a_taken_port_is_said_to_be(tmp_path: Path) -> None:
+    async with open_admin("127.0.0.1:0") as server:
+        with pytest.raises(ListenFailed, match="cannot listen at"):
+            async with open_admin(server.address):
+                pass
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "nonsense", ":0", "unix:"])
+async def test_places_that_others_reach_are_refused(address: str) -> None:
+    with pytest.raises((AddressError, ListenFailed)):
+        async with open_admin(address):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({"host": "localhost"}, b"", 200),
+        ({"host": "localhost:7780"}, b"", 200),
+        ({"host": "127.0.0.1:7780"}, b"", 200),
+        ({"host": "[::1]:7780"}, b"", 200),
+        ({"host": "[::1]"}, b"", 200),
+        ({"host": "evil.example"}, b"", 421),
+        ({"host": "evil.example:7780"}, b"", 421),
+        ({"host": "127.0.0.1.evil.example:7780"}, b"", 421),
+        ({"host": "0.0.0.0:7780"}, b"", 421),
+        ({"host": ""}, b"", 421),
+        ({}, b"", 421),
+        ({"host": "localhost", "origin": "http://localhost:7780"}, b"", 403),
+        ({"host": "localhost", "origin": "null"}, b"", 403),
+        ({"host": "localhost"}, b"{}", 415),
+        ({"host": "localhost", "content-type": "text/plain"}, b"{}", 415),
+        ({"host": "localhost", "content-type": "application/json"}, b"{}", 200),
+        ({"host": "localhost", "content-type": "application/json; charset=utf-8"}, b"{}", 200),
+    ],
+)
+async def test_web_pages_and_borrowed_names_are_kept_out(
+    headers: dict[str, str], body: bytes, status: int
+) -> None:
+    reply = await guarded(_yes)(Request("POST", ("v1",), {}, headers, body))
+    assert isinstance(reply, Reply)
+    assert reply.status == status

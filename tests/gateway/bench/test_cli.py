@@ -1,0 +1,76 @@
+"""`gateway bench`: what it prints and what it keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fleetgate.gateway.bench import cli
+from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
+from fleetgate.gateway.bench.sample import Sample
+from fleetgate.gateway.bench.subjects import Kind
+from fleetgate.gateway.bench.task import BenchFailed
+
+
+class Trials:
+    """Answers trials without running them."""
+
+    def __init__(self) -> None:
+        self.seen: list[Trial] = []
+        self.fails = False
+
+    async def run(self, trial: Trial, disk: Path) -> Sample:
+        self.seen.append(trial)
+        if self.fails:
+            raise BenchFailed("the gateway ended too early")
+        seconds = 1.0 if trial.kind is Kind.RELAY else 2.0
+        return Sample(1000, 1, seconds, seconds, 1 << 20, (1000,) if trial.task.rate else ())
+
+
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Trials:
+    made = Trials()
+    monkeypatch.setattr(cli, "run_trial", made.run)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+@pytest.mark.parametrize(("argv", "plan"), [([], FULL), (["--quick"], QUICK)])
+def test_the_table_is_printed_and_the_raw_data_kept(
+    argv: list[str], plan: Plan, trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(argv) == 0
+    assert trials.seen == list(plan.trials())
+    (kept,) = Path("bench/results").iterdir()
+    assert len(json.loads(kept.read_text())["samples"]) == len(trials.seen)
+    out, err = capsys.readouterr()
+    assert f"raw data: {kept}" in out
+    assert "| 256 | 1000 | 500 | 0.50 |" in out
+    assert "relay 256 bytes: 1000 events/s\n" in err
+    assert "bridge 256 bytes: 500 events/s, ratio 0.50\n" in err
+
+
+def test_the_raw_data_goes_where_it_is_wanted(trials: Trials) -> None:
+    assert cli.run(["--quick", "--json", "deep/er/result.json"]) == 0
+    assert json.loads(Path("deep/er/result.json").read_text())["throughput"]
+    assert not Path("bench").exists()
+
+
+def test_a_trial_that_fails_is_said_and_nothing_is_kept(
+    trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials.fails = True
+    assert cli.run(["--quick"]) == 1
+    assert capsys.readouterr().err == "gateway bench: the gateway ended too early\n"
+    assert list(Path("bench/results").iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_made_is_said(
+    trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bench").write_text("a file")
+    assert cli.run([]) == 1
+    assert "gateway bench:" in capsys.readouterr().err
+    assert trials.seen == []

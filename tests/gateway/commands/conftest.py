@@ -1,0 +1,71 @@
+"""A hub with a worker, behind an admin socket, and the command line in a thread beside it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import trio
+
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import HandWorker, hub_on, worker_info
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.gateway.admin.api import Api
+from fleetgate.gateway.admin.client import AdminClient
+from fleetgate.gateway.admin.server import open_admin
+from fleetgate.gateway.cli import main
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[Hub]:
+    async with open_memory_journal() as journal, hub_on(journal) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def worker(hub: Hub) -> HandWorker:
+    worker = HandWorker(hub, worker_info())
+    await worker.join()
+    return worker
+
+
+@pytest.fixture
+def drained() -> trio.Event:
+    return trio.Event()
+
+
+@pytest.fixture
+async def admin(hub: Hub, tmp_path: Path, drained: trio.Event) -> AsyncIterator[str]:
+    """The address of a gateway's admin socket."""
+
+    def fail(fault: Exception) -> None:
+        raise fault
+
+    names = map(str, itertools.count(1))
+    status = {"name": "gw", "entries": [], "counters": {}}
+    api = Api(hub, lambda: status, drained.set, lambda: next(names))
+    async with open_admin(f"unix:{tmp_path}/own/s") as server, trio.open_nursery() as nursery:
+        nursery.start_soon(server.serve, api.handle, fail)
+        yield server.address
+        nursery.cancel_scope.cancel()
+
+
+@pytest.fixture
+def client(admin: str) -> AdminClient:
+    return AdminClient(admin)
+
+
+Command = Callable[..., Awaitable[int]]
+
+
+@pytest.fixture
+def command(admin: str) -> Command:
+    """Runs `gateway WORDS --admin ADDRESS` and answers its exit code."""
+
+    async def run(name: str, *words: str) -> int:
+        argv = [name, "--admin", admin, *words]
+        return await trio.to_thread.run_sync(main, argv)
+
+    return run

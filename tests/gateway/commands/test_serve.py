@@ -1,0 +1,201 @@
+"""`gateway serve` as a program: its log, its admin socket, its signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from fleetgate.gateway.admin.client import AdminClient
+from fleetgate.gateway.cli import main
+
+PROGRAM = (sys.executable, "-m", "fleetgate.gateway.cli", "serve", "--config")
+
+CONFIG = """\
+[gateway]
+name = "gw"
+journal = "sqlite:j.db"
+[[south]]
+name = "hosts"
+protocol = "rvbox"
+listen = "tcp://127.0.0.1:0"
+[[route]]
+from = "admin"
+to = "hosts"
+"""
+
+
+class Served:
+    """A gateway at work: its process, its log, its config file and its admin socket."""
+
+    def __init__(self, process: trio.Process, config: Path) -> None:
+        self.process = process
+        self.config = config
+        self.admin = AdminClient(f"unix:{config.parent}/j.db.admin/socket")
+        self._buffer = b""
+
+    async def said(self, event: str) -> dict[str, Any]:
+        """Read the log until it says `event`."""
+        while True:
+            line = await self.line()
+            if line["event"] == event:
+                return line
+
+    async def line(self) -> dict[str, Any]:
+        assert self.process.stderr is not None
+        while b"\n" not in self._buffer:
+            data = await self.process.stderr.receive_some()
+            assert data, f"the log ended: {self._buffer!r}"
+            self._buffer += data
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        parsed: dict[str, Any] = json.loads(line)
+        return parsed
+
+
+@asynccontextmanager
+async def _serving(config: Path) -> AsyncIterator[Served]:
+    async with trio.open_nursery() as nursery:
+        run = partial(
+            trio.run_process, [*PROGRAM, str(config)], check=False, stderr=subprocess.PIPE
+        )
+        process = await nursery.start(run)
+        try:
+            yield Served(process, config)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    config = tmp_path / "gw.toml"
+    config.write_text(CONFIG)
+    async with _serving(config) as served:
+        await served.said("gateway_ready")
+        yield served
+
+
+async def test_it_says_what_it_does_and_answers(served: Served) -> None:
+    status = await served.admin.get("/v1/status")
+    assert (status["name"], status["pid"]) == ("gw", served.process.pid)
+    assert status["config"] == str(served.config)
+    assert status["draining"] is False
+    assert status["journal"]["failing"] is None
+    (entry,) = status["entries"]
+    assert (entry["entry"], entry["facing"], entry["protocol"]) == ("hosts", "south", "rvbox")
+    assert (entry["listens"], entry["links"]) == (True, [])
+    assert (await served.admin.get("/v1/workers"))["workers"] == []
+
+
+async def test_SIGTERM_ends_it_in_order(served: Served) -> None:
+    served.process.send_signal(signal.SIGTERM)
+    await served.said("gateway_draining")
+    await served.said("gateway_stopped")
+    assert await served.process.wait() == 0
+    assert not (served.config.parent / "j.db.admin" / "socket").exists()
+
+
+async def test_draining_by_the_admin_socket_is_the_same(served: Served) -> None:
+    assert (await served.admin.post("/v1/drain"))["draining"] is True
+    await served.said("gateway_stopped")
+    assert await served.process.wait() == 0
+
+
+async def test_I5_a_run_that_waits_is_there_after_a_restart(served: Served) -> None:
+    body = {"run": "mine", "input": {"line": "ls"}}
+    await served.admin.post("/v1/runs", body)
+    served.process.send_signal(signal.SIGTERM)
+    assert await served.process.wait() == 0
+    async with _serving(served.config) as again:
+        await again.said("gateway_ready")
+        run = (await again.admin.get("/v1/runs/admin%2Fmine"))["run"]
+        assert run["state"] == "queued"
+
+
+async def test_SIGHUP_with_a_bad_file_keeps_the_running_config_and_says_so(
+    served: Served,
+) -> None:
+    served.config.write_text(CONFIG.replace("protocol =", "protocl ="))
+    served.process.send_signal(signal.SIGHUP)
+    refused = await served.said("config_refused")
+    assert refused["reason"] == f"{served.config}:4: south.hosts.protocol: is missing"
+    assert refused["note"] == "the running config stays"
+    assert len((await served.admin.get("/v1/status"))["entries"]) == 1
+
+
+async def test_SIGHUP_with_a_good_file_changes_over(served: Served) -> None:
+    served.config.write_text(
+        CONFIG.replace('name = "gw"', 'name = "other"\nlog_level = "error"').replace(
+            "tcp://127.0.0.1:0", "unix:run/s"
+        )
+    )
+    served.process.send_signal(signal.SIGHUP)
+    # From here on only errors are logged, so it is the socket that tells.
+    while True:
+        (entry,) = (await served.admin.get("/v1/status"))["entries"] or [None]
+        if entry is not None and entry["address"].startswith("unix:"):
+            break
+    assert (served.config.parent / "run" / "s").exists()
+
+
+async def test_what_is_changed_and_needs_a_restart_is_said(served: Served) -> None:
+    served.config.write_text(CONFIG.replace('name = "gw"', 'name = "other"'))
+    served.process.send_signal(signal.SIGHUP)
+    assert (await served.said("config_needs_restart"))["keys"] == ["name"]
+    await served.said("config_reloaded")
+
+
+async def test_no_secret_is_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "gw.toml"
+    text = CONFIG.replace("tcp://127.0.0.1:0", "ws://127.0.0.1:0")
+    grants = 'tokens = [{ token = { env = "GW_TOKEN" }, id = "h" }]'
+    config.write_text(text.replace("[[route]]", f"{grants}\n[[route]]"))
+    monkeypatch.setenv("GW_TOKEN", "hunter2-hunter2")
+    async with _serving(config) as served:
+        seen: list[dict[str, Any]] = []
+        while not seen or seen[-1]["event"] != "gateway_ready":
+            seen.append(await served.line())
+        status = await served.admin.get("/v1/status")
+    assert "hunter2" not in json.dumps([seen, status])
+
+
+async def test_the_journal_has_one_owner_and_the_second_says_so(served: Served) -> None:
+    argv = [*PROGRAM, str(served.config)]
+    ended = await trio.run_process(argv, check=False, capture_stderr=True)
+    assert ended.returncode == 1
+    last = json.loads((ended.stderr or b"").splitlines()[-1])
+    assert last["event"] == "gateway_failed"
+    assert "j.db" in last["reason"]
+
+
+async def test_a_taken_admin_socket_is_said(served: Served) -> None:
+    other = served.config.parent / "other.toml"
+    address = f"unix:{served.config.parent}/j.db.admin/socket"
+    other.write_text(
+        CONFIG.replace('journal = "sqlite:j.db"', f'journal = "memory:"\nadmin = "{address}"')
+    )
+    ended = await trio.run_process([*PROGRAM, str(other)], check=False, capture_stderr=True)
+    assert ended.returncode == 1
+    last = json.loads((ended.stderr or b"").splitlines()[-1])
+    assert last["event"] == "gateway_failed"
+    assert "already listening" in last["reason"]
+    assert (await served.admin.get("/v1/status"))["name"] == "gw"
+
+
+def test_a_file_that_cannot_be_served_is_said_before_anything_is_bound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "gw.toml"
+    config.write_text(CONFIG.replace("tcp://127.0.0.1:0", "wss://127.0.0.1:0"))
+    assert main(["serve", "--config", str(config)]) == 1
+    assert "needs a certificate and a key" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["gw.toml"]

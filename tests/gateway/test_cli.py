@@ -1,0 +1,86 @@
+"""The command line: which command, what is imported for it, and its exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+from fleetgate.gateway import cli
+from fleetgate.gateway.cli import main
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["nonsense"], ["check"], ["serve"], ["tail"], ["signal", "r", "x"]]
+)
+def test_what_makes_no_sense_is_exit_code_2(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    assert "usage: gateway" in capsys.readouterr().err
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    wanted = "serve check demo fake workers runs run tail send approve cancel drain version"
+    for name in wanted.split():
+        assert f"\n    {name} " in text
+
+
+@pytest.mark.parametrize("name", ["fake", "demo"])
+def test_commands_with_a_command_line_of_their_own_get_all_of_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+
+    def run(argv: list[str]) -> int:
+        seen.append(argv)
+        return 7
+
+    module = types.SimpleNamespace(run=run)
+    monkeypatch.setattr(cli, "import_module", lambda _: module)
+    assert main([name, "rvbox-client", "--help", "--json"]) == 7
+    assert seen == [["rvbox-client", "--help", "--json"]]
+
+
+def _program(*words: str, code: str = "") -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-c", code] if code else [sys.executable, "-m", "fleetgate.gateway.cli"]
+    return subprocess.run([*argv, *words], capture_output=True, text=True, check=False)
+
+
+def test_a_short_command_imports_little() -> None:
+    code = (
+        "import sys; from fleetgate.gateway.cli import main; code = main(['version']); "
+        "print(sorted({'trio', 'structlog', 'rich', 'cattrs', 'google.protobuf', 'ssl'}"
+        " & set(sys.modules))); sys.exit(code)"
+    )
+    ended = _program(code=code)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_is_gone_is_no_traceback(tmp_path: object) -> None:
+    code = (
+        "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); "
+        "from fleetgate.gateway.cli import main; sys.exit(main(['version', '--json']))"
+    )
+    ended = _program(code=code)
+    assert ended.returncode == 1
+    assert ended.stderr == ""
+
+
+def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "import_module", lambda _: types.SimpleNamespace(run=run))
+    assert main(["version"]) == 130
+
+
+def test_it_runs_as_a_module() -> None:
+    ended = _program("version")
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("fleetgate ")

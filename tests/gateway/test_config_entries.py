@@ -1,0 +1,55 @@
+"""Secrets and entries; the refusals of tables are in `test_config.py`, with their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fleetgate.gateway.config_entries import MAX_SECRET, Secret, SecretUnreadable, read_entry
+from fleetgate.gateway.config_reader import Flawed
+
+
+def test_a_secret_is_read_at_each_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GW_TOKEN", "one")
+    assert Secret(env="GW_TOKEN").read() == "one"
+    monkeypatch.setenv("GW_TOKEN", "two")
+    assert Secret(env="GW_TOKEN").read() == "two"
+    file = tmp_path / "token"
+    file.write_text("three\r\n")
+    assert Secret(file=str(file)).read() == "three"
+    file.write_text("four")
+    assert Secret(file=str(file)).read() == "four"
+
+
+def test_a_secret_that_is_not_there_names_its_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("GW_TOKEN", raising=False)
+    with pytest.raises(SecretUnreadable) as caught:
+        Secret(env="GW_TOKEN").read()
+    assert str(caught.value) == "the environment variable GW_TOKEN is not set or is empty"
+    file = tmp_path / "token"
+    with pytest.raises(SecretUnreadable) as caught:
+        Secret(file=str(file)).read()
+    assert str(caught.value) == f"the file {file} cannot be read: No such file or directory"
+    file.write_text("\n")
+    with pytest.raises(SecretUnreadable, match="is not set or is empty"):
+        Secret(file=str(file)).read()
+    file.write_bytes(b"\xff")
+    with pytest.raises(SecretUnreadable, match="not UTF-8"):
+        Secret(file=str(file)).read()
+
+
+def test_a_wrong_path_reads_no_more_than_a_secret_may_have(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(b"x" * (MAX_SECRET * 2))
+    assert len(Secret(file=str(file)).read()) == MAX_SECRET
+
+
+def test_without_a_known_protocol_its_own_keys_are_not_judged(tmp_path: Path) -> None:
+    table = {"name": "a", "protocol": "new", "connect": "unix:a", "anything": 1}
+    with pytest.raises(Flawed) as caught:
+        read_entry("south", table, ("south", 0), tmp_path, {})
+    (flaw,) = caught.value.flaws
+    assert flaw.path == ("south", 0, "protocol")

@@ -1,0 +1,449 @@
+"""The driver: steps performed in order, and every way in which a link ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import attrs
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.answers import Accepted, Admission
+from fleetgate.core.errors import RunNotFound
+from fleetgate.core.events import Recorded, RunState
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import (
+    DONE,
+    HandWorker,
+    TrioClock,
+    describe,
+    hub_on,
+    read_until,
+    start_run,
+    started,
+    worker_info,
+)
+from fleetgate.core.ids import OrderNumber, RunId, Seq
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.limits import SECOND
+from fleetgate.gateway.connection import Driver, Ended
+from fleetgate.gateway.outbox import HIGH_FRAMES
+from fleetgate.protocols import api
+from fleetgate.protocols.api import Connection, RemoteProtocolError, Steps
+from fleetgate.transports.api import LinkBroken
+from fleetgate.transports.memory import memory_link_pair
+
+OPENING = api.Opening("north")
+
+
+@attrs.define
+class Seen:
+    """What the driver told the operator."""
+
+    reports: list[tuple[str, str]] = attrs.field(factory=list)
+    faults: list[BaseException] = attrs.field(factory=list)
+
+    def report(self, what: str, detail: str, run: str | None) -> None:
+        self.reports.append((what, detail))
+
+    def fault(self, error: BaseException) -> None:
+        self.faults.append(error)
+
+
+class Puppet(Connection):
+    """A connection that does what the test tells it, by the name of the call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.on: dict[str, Callable[..., Steps]] = {}
+
+    def _called(self, name: str, *arguments: Any) -> Steps:
+        self.calls.append((name, arguments))
+        return self.on.get(name, lambda *_: ())(*arguments)
+
+    def opened(self, opening: api.Opening, now: int) -> Steps:
+        return self._called("opened")
+
+    def receive(self, frame: bytes, now: int) -> Steps:
+        return self._called("receive", frame)
+
+    def tick(self, now: int) -> Steps:
+        return self._called("tick", now)
+
+    def drain(self, now: int) -> Steps:
+        return self._called("drain")
+
+    def closed(self, reason: str, now: int) -> Steps:
+        return self._called("closed", reason)
+
+    def reply(self, reply_to: Any, answer: Any, now: int) -> Steps:
+        return self._called("reply", reply_to, answer)
+
+    def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
+        return self._called("deliver", tuple(batch))
+
+    def perform(self, order: c.Order, now: int) -> Steps:
+        return self._called("perform", order)
+
+    def committed(self, run: RunId, native_seq: int, now: int) -> Steps:
+        return self._called("committed", run, native_seq)
+
+    def fenced(self, reason: str, now: int) -> Steps:
+        return self._called("fenced", reason)
+
+    def named(self, name: str) -> list[Any]:
+        return [arguments for called, arguments in self.calls if called == name]
+
+
+class Rig:
+    """A driver on one end of a link in memory; the test is the peer on the other."""
+
+    def __init__(self, hub: Hub, nursery: trio.Nursery, limit: int = 1 << 20) -> None:
+        ours, self.peer = memory_link_pair(limit=limit)
+        self.hub = hub
+        self.puppet = Puppet()
+        self.seen = Seen()
+        self.ended: Ended | None = None
+        self.driver = Driver(ours, self.puppet, hub, TrioClock(), self.seen)
+        self._nursery = nursery
+
+    async def go(self) -> None:
+        self._nursery.start_soon(self._run)
+        await wait_all_tasks_blocked()
+
+    async def _run(self) -> None:
+        self.ended = await self.driver.run(OPENING)
+
+    async def end(self) -> Ended:
+        await wait_all_tasks_blocked()
+        assert self.ended is not None
+        return self.ended
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[Hub]:
+    async with open_memory_journal() as journal, hub_on(journal) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def rig(hub: Hub) -> AsyncIterator[Rig]:
+    async with trio.open_nursery() as nursery:
+        yield Rig(hub, nursery)
+        nursery.cancel_scope.cancel()
+
+
+async def test_frames_in_and_steps_out_in_order(rig: Rig) -> None:
+    rig.puppet.on["opened"] = lambda: (api.Send(b"hello"),)
+    rig.puppet.on["receive"] = lambda frame: (api.Send(frame + b"1"), api.Send(frame + b"2"))
+    await rig.go()
+    await rig.peer.send(b"a")
+    await rig.peer.send(b"b")
+    got = [await rig.peer.receive() for _ in range(5)]
+    assert got == [b"hello", b"a1", b"a2", b"b1", b"b2"]
+
+
+async def test_a_question_is_answered_with_its_tag(rig: Rig) -> None:
+    rig.puppet.on["receive"] = lambda _: (
+        api.Submit(start_run(), "one"),
+        api.Submit(c.DescribeRun(RunId("none")), "two"),
+    )
+    await rig.go()
+    await rig.peer.send(b"x")
+    await wait_all_tasks_blocked()
+    answers = dict(rig.puppet.named("reply"))
+    assert isinstance(answers["one"], Accepted)
+    assert isinstance(answers["two"], RunNotFound)
+
+
+async def test_a_paused_connection_is_not_given_frames(rig: Rig) -> None:
+    rig.puppet.on["receive"] = lambda _: (api.Pause(), api.Pause(), api.Wake(0))
+    await rig.go()
+    await rig.peer.send_some([b"a", b"b"])
+    await wait_all_tasks_blocked()
+    assert rig.puppet.named("receive") == [(b"a",)]
+    rig.puppet.on["tick"] = lambda _: (api.Resume(),)
+    rig.driver._call(lambda now: (api.Resume(),))  # as an answer would
+    await wait_all_tasks_blocked()
+    assert rig.puppet.named("receive") == [(b"a",), (b"b",)]
+
+
+async def test_calls_that_steps_bring_about_come_after_those_steps(rig: Rig) -> None:
+    """`WorkerReady` makes the hub give out a run at once: that order must not reach the
+    connection before the steps behind `WorkerReady` are performed."""
+    await started(rig.hub)
+    rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(), "w"),)
+    rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(), api.Send(b"ready"))
+    rig.puppet.on["perform"] = lambda order: (api.Send(b"start"),)
+    await rig.go()
+    assert [await rig.peer.receive(), await rig.peer.receive()] == [b"ready", b"start"]
+
+
+async def test_a_worker_is_announced_records_and_is_told_what_is_durable(rig: Rig) -> None:
+    run = await started(rig.hub)
+    rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(), "w"),)
+    rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(),)
+    rig.puppet.on["perform"] = lambda order: (
+        api.Record(run, (e.RunStarted(),), 1),
+        api.Record(run, (DONE,), 2),
+        api.Record(RunId("other"), (DONE,), 1),
+        api.Settle(run, OrderNumber(0)),
+        api.ReportCapacity(3),
+    )
+    await rig.go()
+    assert isinstance(rig.puppet.named("reply")[0][1], Admission)
+    assert rig.puppet.named("committed")[-1] == (run, 2)
+    assert (await describe(rig.hub, run)).state is RunState.SUCCEEDED
+    assert [what for what, _ in rig.seen.reports] == ["foreign_run"]
+    assert rig.driver.worker == worker_info().id
+
+
+async def test_records_without_a_worker_are_reported_and_not_taken(rig: Rig) -> None:
+    rig.puppet.on["opened"] = lambda: (
+        api.Record(RunId("r"), (DONE,)),
+        api.WorkerReady(),
+    )
+    await rig.go()
+    assert [what for what, _ in rig.seen.reports] == ["no_worker", "no_worker"]
+
+
+async def test_I7_a_fenced_link_records_nothing_more(rig: Rig) -> None:
+    run = await started(rig.hub)
+    rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(), "w"),)
+    rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(),)
+    rig.puppet.on["fenced"] = lambda _: (
+        api.Record(run, (DONE,), 1),
+        api.Close(4002, "superseded", retry=False),
+    )
+    await rig.go()
+    await HandWorker(rig.hub, worker_info()).join()
+    ended = await rig.end()
+    assert (ended.reason, ended.retry) == ("superseded", False)
+    assert not (await describe(rig.hub, run)).state.terminal
+
+
+async def test_a_followed_run_is_delivered_and_unfollowed_at_once(rig: Rig) -> None:
+    worker = HandWorker(rig.hub, worker_info())
+    await worker.join()
+    run = await started(rig.hub)
+    frames = {b"f": api.Follow(run, Seq(0)), b"u": api.Unfollow(run)}
+    rig.puppet.on["receive"] = lambda frame: (frames[frame],)
+    await rig.go()
+    await rig.peer.send(b"f")
+    worker.record(run, e.TextProduced("a"))
+    await wait_all_tasks_blocked()
+    delivered = [r.seq for (batch,) in rig.puppet.named("deliver") for r in batch]
+    assert delivered == [1, 2]
+    await rig.peer.send(b"f")
+    await wait_all_tasks_blocked()
+    assert len([r for (batch,) in rig.puppet.named("deliver") for r in batch]) == 4
+    await rig.peer.send(b"u")
+    await wait_all_tasks_blocked()
+    worker.record(run, e.TextProduced("b"))
+    await wait_all_tasks_blocked()
+    assert len([r for (batch,) in rig.puppet.named("deliver") for r in batch]) == 4
+
+
+async def test_acknowledgements_and_notes_reach_the_run(rig: Rig) -> None:
+    worker = HandWorker(rig.hub, worker_info())
+    await worker.join()
+    run = await started(rig.hub)
+    await read_until(rig.hub, run, 1)
+    rig.puppet.on["receive"] = lambda _: (
+        api.Ack(run, 1),
+        api.Ack(RunId("none"), 1),
+        api.Annotate(run, "p", {"a": 1}),
+        api.Send(b"behind the note"),
+    )
+    await rig.go()
+    await rig.peer.send(b"x")
+    assert await rig.peer.receive() == b"behind the note"
+    seen = await describe(rig.hub, run)
+    assert seen.notes == {"p": {"a": 1}}
+    await wait_all_tasks_blocked()
+    assert (await describe(rig.hub, run)).acknowledged == 1
+    assert rig.seen.reports[0][0] == "unknown_run"
+
+
+async def test_the_clock_ticks_once_for_the_newest_wake(
+    rig: Rig, autojump_clock: trio.testing.MockClock
+) -> None:
+    clock = TrioClock()
+    start = clock()
+    rig.puppet.on["opened"] = lambda: (
+        api.Wake(start + 50 * SECOND),
+        api.Wake(start + 10 * SECOND),
+    )
+    await rig.go()
+    await trio.sleep(9)
+    assert rig.puppet.named("tick") == []
+    await trio.sleep(100)
+    assert len(rig.puppet.named("tick")) == 1
+
+
+# --- endings
+
+
+async def test_a_close_comes_after_what_was_sent_before_it(rig: Rig) -> None:
+    rig.puppet.on["receive"] = lambda _: (
+        api.Send(b"last"),
+        api.Close(4001, "stale"),
+        api.Send(b"never"),
+    )
+    await rig.go()
+    await rig.peer.send_some([b"x", b"y"])
+    assert await rig.peer.receive() == b"last"
+    with pytest.raises((trio.EndOfChannel, LinkBroken)):
+        await rig.peer.receive()
+    assert (await rig.end()).reason == "stale"
+    assert rig.puppet.named("receive") == [(b"x",)]
+    assert rig.puppet.named("closed") == [("stale",)]
+
+
+async def test_I11_a_peer_that_breaks_the_rules_ends_its_link_with_the_answer(rig: Rig) -> None:
+    def refuse(frame: bytes) -> Steps:
+        raise RemoteProtocolError("no", (api.Send(b"error"), api.Close(1002, "no")))
+
+    rig.puppet.on["receive"] = refuse
+    await rig.go()
+    await rig.peer.send(b"x")
+    assert await rig.peer.receive() == b"error"
+    assert (await rig.end()).reason == "no"
+    assert rig.seen.faults == []
+
+
+async def test_I11_a_rule_broken_without_an_answer_drops_the_link(rig: Rig) -> None:
+    def refuse(frame: bytes) -> Steps:
+        raise RemoteProtocolError("silent")
+
+    rig.puppet.on["receive"] = refuse
+    await rig.go()
+    await rig.peer.send(b"x")
+    with pytest.raises((trio.EndOfChannel, LinkBroken)):
+        await rig.peer.receive()
+    assert (await rig.end()).reason == "silent"
+
+
+@pytest.mark.parametrize("call", ["opened", "receive", "closed"])
+async def test_I11_a_raising_adapter_ends_its_link_only(rig: Rig, call: str) -> None:
+    def fail(*_: Any) -> Steps:
+        raise ValueError("a mistake of ours")
+
+    rig.puppet.on[call] = fail
+    await rig.go()
+    if call == "receive":
+        await rig.peer.send(b"x")
+    if call == "closed":
+        await rig.peer.aclose()
+    await rig.end()
+    assert len(rig.seen.faults) == 1
+    await started(rig.hub)
+
+
+async def test_what_was_asked_before_the_peer_left_is_still_performed(rig: Rig) -> None:
+    rig.puppet.on["receive"] = lambda _: (api.Submit(start_run(), None),)
+    rig.puppet.on["reply"] = lambda *_: (api.Send(b"answer"),)
+    await rig.go()
+    await rig.peer.send(b"x")
+    await rig.peer.aclose()
+    await rig.end()
+    assert len(rig.puppet.named("reply")) == 1
+
+
+async def test_a_lost_link_withdraws_its_worker_after_its_last_records(rig: Rig) -> None:
+    run = await started(rig.hub)
+    rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(grace=0), "w"),)
+    rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(),)
+    rig.puppet.on["closed"] = lambda _: (
+        api.Record(run, (e.TextProduced("last words"),), 1),
+        api.Send(b"to nobody"),
+    )
+    await rig.go()
+    await rig.peer.aclose()
+    await rig.end()
+    events = await read_until(rig.hub, run, 3)
+    assert [type(each.event) for each in events] == [
+        e.RunAssigned,
+        e.TextProduced,
+        e.RunFinished,
+    ]
+
+
+async def test_a_worker_may_leave_of_its_own_accord(rig: Rig) -> None:
+    run = await started(rig.hub)
+    rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(), "w"),)
+    rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(),)
+    rig.puppet.on["receive"] = lambda _: (api.WithdrawWorker("bye", gone=True),)
+    await rig.go()
+    await rig.peer.send(b"x")
+    await read_until(rig.hub, run, 2)
+    assert (await describe(rig.hub, run)).state is RunState.LOST
+    assert rig.driver.worker is None
+
+
+async def test_draining_tells_the_peer_and_ends_in_order(rig: Rig) -> None:
+    rig.puppet.on["drain"] = lambda: (api.Send(b"stopping"),)
+    await rig.go()
+    rig.driver.drain()
+    await rig.driver.finish()
+    assert await rig.peer.receive() == b"stopping"
+    assert (await rig.end()).reason == "the gateway stops"
+
+
+async def test_a_cut_link_says_nothing(rig: Rig) -> None:
+    await rig.go()
+    rig.driver.send_raw(b"raw")
+    assert await rig.peer.receive() == b"raw"
+    rig.driver.drop()
+    with pytest.raises((trio.EndOfChannel, LinkBroken)):
+        await rig.peer.receive()
+    await rig.end()
+
+
+async def test_cancelling_the_driver_leaves_nothing_behind(hub: Hub) -> None:
+    async with trio.open_nursery() as nursery:
+        rig = Rig(hub, nursery)
+        rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(), "w"),)
+        await rig.go()
+        nursery.cancel_scope.cancel()
+    assert rig.puppet.named("closed")
+    with pytest.raises((trio.EndOfChannel, LinkBroken)):
+        await rig.peer.receive()
+    newer = HandWorker(hub, worker_info())
+    await newer.join()
+    assert newer.epoch == 2
+
+
+# --- bounds
+
+
+async def test_I9_a_peer_that_never_reads_holds_up_itself_only(
+    rig: Rig, autojump_clock: trio.testing.MockClock
+) -> None:
+    worker = HandWorker(rig.hub, worker_info())
+    await worker.join()
+    run = await started(rig.hub)
+    rig.puppet.on["opened"] = lambda: (api.Follow(run, Seq(0)),)
+    rig.puppet.on["deliver"] = lambda batch: tuple(api.Send(b"event") for _ in batch)
+    await rig.go()
+    for seq in range(1, 8 * HIGH_FRAMES):
+        worker.record(run, e.TextProduced("x"), seq=seq)
+        if not seq % 256:
+            await rig.hub.wait_room()
+    await read_until(rig.hub, run, 8 * HIGH_FRAMES)
+    delivered = sum(len(batch) for (batch,) in rig.puppet.named("deliver"))
+    assert delivered < 4 * HIGH_FRAMES
+    await trio.sleep(61)
+    assert (await rig.end()).reason == "the peer took nothing for 60 s"
+
+
+async def test_a_frame_above_the_limit_ends_the_link(hub: Hub) -> None:
+    async with trio.open_nursery() as nursery:
+        rig = Rig(hub, nursery, limit=10)
+        rig.puppet.on["opened"] = lambda: (api.Send(b"x" * 11),)
+        await rig.go()
+        assert "11" in (await rig.end()).reason

@@ -1,0 +1,147 @@
+"""Keeping one entry going."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import attrs
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from fleetgate.core import commands as c
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import TrioClock, hub_on
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.gateway.config_entries import Entry, Grant, Secret
+from fleetgate.gateway.keeper import Keeper, Surroundings
+from fleetgate.gateway.testing import PlainSettings, SeenEntry, plain_adapter
+from fleetgate.transports.api import DialRefused, Link, LinkError, Options
+from fleetgate.transports.open import open_dialer, open_listener
+
+OPTIONS = Options("varint", 1 << 16)
+LISTENER = Entry("north", "gui", "plain", "memory:gui", True, PlainSettings())
+DIALER = attrs.evolve(LISTENER, name="edge", address="memory:edge", listens=False)
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[Hub]:
+    async with open_memory_journal() as journal, hub_on(journal) as opened:
+        yield opened
+
+
+def make_keeper(hub: Hub, entry: Entry) -> tuple[Keeper, SeenEntry]:
+    seen = SeenEntry()
+    around = Surroundings(hub, TrioClock(), "gw", lambda name: f"id-of-{name}", lambda: 1.0)
+    return Keeper(entry, plain_adapter().northbound, around, seen), seen
+
+
+async def dial(address: str, **headers: str) -> Link:
+    async with open_dialer(address, attrs.evolve(OPTIONS, headers=headers)) as dialer:
+        return await dialer.dial()
+
+
+async def test_a_listener_drives_each_link_that_comes(hub: Hub) -> None:
+    keeper, seen = make_keeper(hub, LISTENER)
+    async with trio.open_nursery() as nursery:
+        assert await nursery.start(keeper.run) == "memory:gui"
+        one, two = await dial("memory:gui"), await dial("memory:gui")
+        for link in (one, two):
+            assert await link.receive() == b"hello gui id-of-gui ()"
+        assert len(keeper.drivers) == 2
+        await one.send(b"end")
+        with pytest.raises((trio.EndOfChannel, LinkError)):
+            await one.receive()
+        await two.send(b"x")
+        assert await two.receive() == b"x"
+        assert len(keeper.drivers) == 1
+        nursery.cancel_scope.cancel()
+    assert seen.named("listening") == ["memory:gui"]
+    assert seen.named("down")[0] == "end"
+    assert not keeper.drivers
+
+
+async def test_fault_11_draining_tells_every_peer_and_those_that_come_later(hub: Hub) -> None:
+    keeper, _ = make_keeper(hub, LISTENER)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        links = [await dial("memory:gui") for _ in range(5)]
+        for link in links:
+            await link.receive()
+        await keeper.drain()
+        for link in links:
+            assert await link.receive() == b"bye"
+            with pytest.raises((trio.EndOfChannel, LinkError)):
+                await link.receive()
+        late = await dial("memory:gui")
+        with pytest.raises((trio.EndOfChannel, LinkError)):
+            await late.receive()
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_entry_that_its_controller_stops_closes_its_listener(hub: Hub) -> None:
+    keeper, _ = make_keeper(hub, LISTENER)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        await hub.submit(c.StopLink("gui", c.StopMode.DRAIN))
+        await wait_all_tasks_blocked()
+        assert not nursery.child_tasks
+        with pytest.raises(LinkError):
+            await dial("memory:gui")
+
+
+async def test_a_dialler_comes_again_after_a_growing_wait(
+    hub: Hub, autojump_clock: MockClock
+) -> None:
+    keeper, seen = make_keeper(hub, DIALER)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        await trio.sleep(10)
+        assert seen.named("retrying") == [1, 2, 4, 8]
+        async with open_listener("memory:edge", OPTIONS) as listener:
+
+            async def refuse_then_end(link: Link) -> None:
+                await link.receive()
+                await link.send(b"fail" if len(seen.links) == 1 else b"end")
+                await trio.sleep(1)
+
+            nursery.start_soon(listener.serve, refuse_then_end)
+            await trio.sleep(100)
+            assert len(seen.links) == 2
+            assert seen.named("gave_up") == ["end"]
+            nursery.cancel_scope.cancel()
+
+
+async def test_fault_16_a_token_that_is_missing_is_looked_for_again(
+    hub: Hub, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("T", raising=False)
+    keeper, seen = make_keeper(hub, attrs.evolve(DIALER, token=Secret(env="T")))
+    async with trio.open_nursery() as nursery, open_listener("memory:edge", OPTIONS) as listener:
+
+        async def hold(link: Link) -> None:
+            await trio.sleep_forever()
+
+        nursery.start_soon(listener.serve, hold)
+        await nursery.start(keeper.run)
+        await trio.sleep(2)
+        assert not seen.links
+        monkeypatch.setenv("T", "now")
+        await trio.sleep(30)
+        assert len(seen.links) == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_listener_with_tokens_demands_an_identity(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("T", "secret")
+    entry = attrs.evolve(LISTENER, tokens=(Grant(Secret(env="T"), "host-1"),))
+    keeper, _ = make_keeper(hub, entry)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        with pytest.raises(DialRefused, match="401"):
+            await dial("memory:gui", authorization="Bearer wrong")
+        link = await dial("memory:gui", authorization="Bearer secret")
+        assert await link.receive() == b"hello gui id-of-gui ('host-1',)"
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,71 @@
+"""The frames that one link still has to send."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from fleetgate.gateway.outbox import BATCH_FRAMES, HIGH_FRAMES, HIGH_SIZE, Outbox
+
+
+async def test_frames_come_out_in_order_and_in_batches() -> None:
+    outbox = Outbox()
+    frames = [str(n).encode() for n in range(BATCH_FRAMES + 10)]
+    for frame in frames:
+        outbox.put(frame)
+    first = await outbox.take()
+    assert not outbox.idle
+    outbox.sent()
+    second = await outbox.take()
+    outbox.sent()
+    assert first + second == frames
+    assert len(first) == BATCH_FRAMES
+    assert outbox.idle
+
+
+async def test_nothing_passes_a_barrier_before_it_is_set() -> None:
+    outbox, barrier = Outbox(), trio.Event()
+    outbox.put(b"before")
+    outbox.bar(barrier)
+    outbox.put(b"behind")
+    assert await outbox.take() == [b"before"]
+    outbox.sent()
+    taken: list[bytes] = []
+
+    async def take() -> None:
+        taken.extend(await outbox.take())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take)
+        await wait_all_tasks_blocked()
+        assert taken == []
+        barrier.set()
+    assert taken == [b"behind"]
+
+
+async def test_I9_it_is_full_by_frames_and_by_bytes_and_waiting_ends_when_it_is_not() -> None:
+    for frame, count in ((b"x", HIGH_FRAMES), (bytes(HIGH_SIZE), 1)):
+        outbox = Outbox()
+        for _ in range(count):
+            assert not outbox.full
+            outbox.put(frame)
+        assert outbox.full
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(outbox.wait_room)
+            await wait_all_tasks_blocked()
+            assert nursery.child_tasks
+            while not outbox.idle:
+                await outbox.take()
+                outbox.sent()
+
+
+async def test_waiting_for_idle_waits_for_what_is_being_sent() -> None:
+    outbox = Outbox()
+    await outbox.wait_idle()
+    outbox.put(b"x")
+    await outbox.take()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.wait_idle)
+        await wait_all_tasks_blocked()
+        assert nursery.child_tasks
+        outbox.sent()

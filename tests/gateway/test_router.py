@@ -1,0 +1,40 @@
+"""Routes at work."""
+
+import pytest
+
+from fleetgate.core.commands import Prompt, RunSpec, ShellCommand
+from fleetgate.core.errors import NoRoute, UnsupportedInput
+from fleetgate.core.routing import Overrides, Route
+from fleetgate.core.worker import InputKind
+from fleetgate.gateway.router import RouteTable
+
+PROMPTS = frozenset({InputKind.PROMPT})
+
+
+def test_a_run_goes_by_the_first_route_that_fits_with_what_it_sets() -> None:
+    routes = [
+        Route("gui", "hosts", {"provider": ("shell",)}),
+        Route("gui", "laptops", set=Overrides(permission="edit")),
+    ]
+    table = RouteTable(routes, {"laptops": PROMPTS})
+    assert table.route("gui", RunSpec(Prompt("x"))) == (
+        "laptops",
+        RunSpec(Prompt("x"), permission="edit"),
+    )
+    with pytest.raises(UnsupportedInput, match="hosts"):
+        table.route("gui", RunSpec(Prompt("x", provider="shell")))
+    with pytest.raises(UnsupportedInput):
+        table.route("gui", RunSpec(ShellCommand(line="ls")))
+    with pytest.raises(NoRoute):
+        table.route("elsewhere", RunSpec(Prompt("x")))
+
+
+def test_pools_are_named_with_the_providers_that_select_them() -> None:
+    routes = [
+        Route("gui", "a", {"provider": ("claude", "codex")}),
+        Route("*", "a", {"provider": ("claude",)}),
+        Route("*", "b"),
+        Route("other", "c"),
+    ]
+    table = RouteTable(routes, {})
+    assert table.pools("gui") == {"a": ("claude", "codex"), "b": ()}
