@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import attrs
 
@@ -15,11 +16,15 @@ from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.core.events import Event, Outcome, Reason, RunState, Source
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.journal.api import MarkOrder, PutNote, Write
-from fleetgate.core.ledger import Ledger
+from fleetgate.core.ledger import Ledger, Part
 from fleetgate.core.roster import Port, Roster, Worker
+from fleetgate.core.sessions import note_of
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Timers
 from fleetgate.core.worker import Liveness, WorkerInfo
+
+Heard: TypeAlias = tuple[Sequence[Event], int | None]
+"""What a worker reported at once, and its own number of it."""
 
 
 class Crew:
@@ -187,18 +192,20 @@ class Crew:
         line.extendleft(reversed(passed))
 
     def _assign(self, slot: Slot, worker: Worker) -> None:
-        if worker.free is not None:
-            worker.free -= 1
+        worker.reserved += 1
         worker.runs[slot.run.id] = slot
         assigned = e.RunAssigned(worker.info.id, worker.epoch)
         self._ledger.record(slot, (assigned,), then=partial(self._assigned, slot, worker))
 
     def _assigned(self, slot: Slot, worker: Worker) -> None:
+        worker.reserved -= 1
         if not self._current(worker) or worker.liveness is Liveness.CONNECTING:
             return  # its next admission holds the run
         run = slot.run
         if run.state.terminal:
             return
+        if worker.free is not None:
+            worker.free -= 1
         first = c.StartRun(run.id, run.work, run.origin)
         self._perform(worker, c.Order(run.id, OrderNumber(0), first, created=run.created))
         for open_ in list(slot.orders.values()):
@@ -252,15 +259,9 @@ class Crew:
 
     # --- hearing from it
 
-    def record(
-        self,
-        id: WorkerId,
-        epoch: Epoch,
-        run: RunId,
-        events: Sequence[Event],
-        native_seq: int | None,
-    ) -> bool:
-        """Take a worker's events of a run, once (I4). Answers whether the run is this worker's.
+    def record(self, id: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]) -> bool:
+        """Take a worker's events of a run, each once (I4), in one commit. Answers whether the run
+        is this worker's.
 
         Raises: `Fenced`.
         """
@@ -268,12 +269,20 @@ class Crew:
         slot = worker.runs.get(run)
         if slot is None:
             return False
-        if native_seq is not None and native_seq <= slot.native_seq:
-            self._ledger.touch(slot)
-            return True
-        events = [_on_time(slot, event) for event in events]
-        also = [write for event in events for write in self._consequences(slot, worker, event)]
-        self._ledger.record(slot, events, Source(epoch, native_seq), also=also)
+        last = slot.native_seq
+        parts: list[Part] = []
+        also: list[Write] = []
+        for events, native_seq in heard:
+            if native_seq is not None:
+                if native_seq <= last:
+                    self._ledger.touch(slot)
+                    continue
+                last = native_seq
+            events = [_on_time(slot, event) for event in events]
+            for event in events:
+                also += self._consequences(slot, worker, event)
+            parts.append((events, Source(epoch, native_seq)))
+        self._ledger.record_parts(slot, parts, also=also)
         return True
 
     def _consequences(self, slot: Slot, worker: Worker, event: Event) -> list[Write]:
@@ -284,14 +293,14 @@ class Crew:
                 ]
                 return [self._settled(slot, number) for number in confirmed]
             case e.SessionOpened(native_session=native):
-                return self._remember_session(worker, native)
+                return self._open_session(slot, worker, native)
         return []
 
-    def _remember_session(self, worker: Worker, native: str) -> list[Write]:
-        roster = self.roster
-        key = roster.remember_session(worker.info.pool, native, worker.info.id)
-        writes: list[Write] = [PutNote("session", key, worker.info.id.encode())]
-        oldest = roster.oldest_session()
+    def _open_session(self, slot: Slot, worker: Worker, native: str) -> list[Write]:
+        sessions = self.roster.sessions
+        session = sessions.open(slot.run, native, worker.info.id)
+        writes: list[Write] = [PutNote("session", session.id, note_of(session))]
+        oldest = sessions.forget_oldest()
         if oldest is not None:
             writes.append(PutNote("session", oldest, None))
         return writes

@@ -53,6 +53,8 @@ class Follower:
             batch = await self._next()
             if batch:
                 self._cursor = batch[-1].seq
+                if self._slot is not None:
+                    self._slot.caught_up(self._cursor)
                 return batch
             if news is None:
                 await trio.sleep_forever()

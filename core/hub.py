@@ -8,7 +8,7 @@ numbered, put in line, and shown to followers and confirmed to the worker once d
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Protocol
@@ -19,15 +19,11 @@ import trio
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, Admission, Answer, RunList, WorkerList
-from fleetgate.core.crew import Crew
+from fleetgate.core.crew import Crew, Heard
 from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.errors import (
-    Conflict,
     Refusal,
-    ResourceExhausted,
-    RunNotFound,
     SessionNotFound,
-    Stopping,
     WorkerNotFound,
 )
 from fleetgate.core.events import Event
@@ -38,10 +34,8 @@ from fleetgate.core.journal.api import (
     OpenRun,
     Pressure,
     PutNote,
-    PutOrder,
     PutRun,
     RunFilter,
-    Write,
 )
 from fleetgate.core.json import Json
 from fleetgate.core.ledger import Ledger
@@ -49,9 +43,10 @@ from fleetgate.core.limits import Limits
 from fleetgate.core.orders import Orders
 from fleetgate.core.questions import Questions
 from fleetgate.core.roster import Port, Worker, remembered
-from fleetgate.core.run import Run, decide, start
-from fleetgate.core.sequence import acknowledge
+from fleetgate.core.run import Run, decide
+from fleetgate.core.sessions import session_of
 from fleetgate.core.slots import Slot
+from fleetgate.core.starts import Starts
 from fleetgate.core.timers import Clock, Timers
 from fleetgate.core.worker import Reports, WorkerInfo
 
@@ -80,7 +75,6 @@ class Hub:
         self.router = router
         """May be replaced while running; runs that were accepted keep their route."""
         self._clock = clock
-        self._limits = limits
         self._timers = Timers(clock)
         self._ledger = Ledger(journal, clock, limits, self._visible)
         self._crew = Crew(self._ledger, self._timers)
@@ -88,12 +82,9 @@ class Hub:
         self._deadlines = Deadlines(
             self._ledger, self._timers, self._crew.worker_of, self._cancel_late
         )
+        self._starts = Starts(self._ledger, self._crew, self._orders, self._deadlines, self._route)
         self._questions = Questions(limits)
         self._journal = journal
-        self._starting: dict[RunId, trio.Event] = {}
-        self._draining = False
-        self._stopping: set[str] = set()
-        self._ended = trio.Event()
         self._nursery: trio.Nursery | None = None
 
     # --- commands
@@ -106,7 +97,7 @@ class Hub:
         """
         match command:
             case c.StartRun():
-                return await self._start(command)
+                return await self._starts.start(command)
             case c.CancelRun(scope=c.CancelScope.SESSION):
                 return await self._cancel_session(command)
             case c.DescribeRun() | c.ListRuns() | c.ListWorkers():
@@ -127,7 +118,7 @@ class Hub:
     async def _look(self, command: c.DescribeRun | c.ListRuns | c.ListWorkers) -> Answer:
         match command:
             case c.DescribeRun():
-                run = await self._seen(command.run)
+                run = await self._ledger.seen(command.run)
                 return Accepted(run, run)
             case c.ListRuns():
                 which = RunFilter(command.link, command.open_only, command.unacknowledged)
@@ -136,70 +127,9 @@ class Hub:
                 workers = self._crew.roster.workers
                 return WorkerList(tuple(workers[id].status() for id in sorted(workers)))
 
-    async def _seen(self, id: RunId) -> Run:
-        slot = self._ledger.slots.get(id)
-        run = slot.seen() if slot is not None else await self._journal.get(id)
-        if run is None:
-            raise RunNotFound(f"no run has the id {id}")
-        return run
-
-    async def _start(self, command: c.StartRun) -> Answer:
-        while (pending := self._starting.get(command.run)) is not None:
-            await pending.wait()
-        self._starting[command.run] = trio.Event()
-        try:
-            return await self._start_alone(command)
-        finally:
-            self._starting.pop(command.run).set()
-
-    async def _start_alone(self, command: c.StartRun) -> Answer:
-        self._check_open(command.origin.link)
-        slot = self._ledger.slots.get(command.run)
-        known = slot.run if slot is not None else await self._journal.get(command.run)
-        if known is not None:
-            decide(known, command)
-            seen = await self._seen(command.run)
-            return Accepted(seen, seen)
-        if len(self._ledger.slots) >= self._limits.open_runs:
-            raise ResourceExhausted(
-                f"{self._limits.open_runs} runs are open, which is the limit; wait for some to end"
-            )
-        verdict = start(command, self._clock())
-        run = self._route(verdict.run)
-        slot = Slot(*self._orders.opening(run))
-        await self._ledger.commit(partial(self._enqueue_start, slot, verdict.events))
-        return Accepted(None, slot.seen())
-
     def _route(self, run: Run) -> Run:
         pool, routed = self.router.route(run.origin.link, run.spec)
         return attrs.evolve(run, pool=pool, routed=None if routed == run.spec else routed)
-
-    def _check_open(self, link: str) -> None:
-        if self._draining:
-            raise Stopping("the gateway is stopping; start the run once it is back")
-        if link in self._stopping:
-            raise Stopping(f"{link} is stopping and takes no new runs")
-
-    def _enqueue_start(
-        self, slot: Slot, events: Sequence[Event], done: Callable[[Exception | None], None]
-    ) -> None:
-        writes: list[Write] = [PutRun(slot.run)]
-        writes += (PutOrder(o.order) for o in slot.orders.values())
-
-        def started(error: Exception | None) -> None:
-            if error is None:
-                self._open(slot, events)
-            done(error)
-
-        self._journal.enqueue(writes, started, may_fail=True)
-
-    def _open(self, slot: Slot, events: Sequence[Event]) -> None:
-        self._ledger.slots[slot.run.id] = slot
-        self._ledger.record(slot, events)
-        self._deadlines.opened(slot)
-        if not slot.run.awaits_script:
-            self._crew.line_up(slot)
-            self._crew.dispatch(slot.run.pool)
 
     async def _command(self, command: c.RunCommand, key: str | None = None) -> Accepted:
         slot = self._ledger.slots.get(command.run)
@@ -208,7 +138,7 @@ class Hub:
         return await self._orders.give(slot, command, key)
 
     async def _command_ended(self, command: c.RunCommand) -> Accepted:
-        run = await self._seen(command.run)
+        run = await self._ledger.seen(command.run)
         verdict = decide(run, command)
         if verdict.run != run:
             await self._ledger.commit(
@@ -218,35 +148,29 @@ class Hub:
 
     async def _cancel_session(self, command: c.CancelRun) -> Answer:
         slot = self._ledger.slots.get(command.run)
-        if slot is None:
-            return await self._command_ended(attrs.evolve(command, scope=c.CancelScope.RUN))
-        session = slot.run.native_session or slot.run.work.session or slot.run.work.resume
-        runs = self._of_session(slot.run.pool, session) if session else []
         first = await self._command(c.CancelRun(command.run, reason=command.reason))
-        for each in runs:
-            if each is not slot:
-                await self._command(c.CancelRun(each.run.id, reason=command.reason))
+        session = session_of(slot.run) if slot is not None else None
+        if slot is not None and session is not None:
+            for each in self._of_session(slot.run.pool, session):
+                if each is not slot:
+                    await self._command(c.CancelRun(each.run.id, reason=command.reason))
         return first
 
     def _of_session(self, pool: str, session: str) -> list[Slot]:
         return [
             slot
             for slot in self._ledger.slots.values()
-            if slot.run.pool == pool
-            and session in (slot.run.native_session, slot.run.work.session, slot.run.work.resume)
+            if slot.run.pool == pool and session in (session_of(slot.run), slot.run.native_session)
         ]
 
     async def _end_session(self, command: c.EndSession) -> Answer:
-        sessions = self._crew.roster.sessions
-        keys = [key for key in sessions if key.partition("/")[2] == command.session]
-        slots = {slot for key in keys for slot in self._of_session(*key.split("/", 1))}
-        if not keys and not slots:
+        known = self._crew.roster.sessions.forget(command.session)
+        if not known:
             raise SessionNotFound(f"no session has the id {command.session}")
-        for slot in slots:
-            await self._command(c.CancelRun(slot.run.id, reason="its session ended"))
-        for key in keys:
-            sessions.pop(key, None)
-        self._ledger.write([PutNote("session", key, None) for key in keys])
+        self._ledger.write([PutNote("session", id, None) for _, id in known])
+        for pool, _ in known:
+            for slot in self._of_session(pool, command.session):
+                await self._command(c.CancelRun(slot.run.id, reason="its session ended"))
         return Accepted()
 
     def _drain_worker(self, command: c.DrainWorker) -> Answer:
@@ -267,42 +191,24 @@ class Hub:
 
     def drain(self) -> None:
         """Refuse new runs from now on; those that run go on at their workers."""
-        self._draining = True
+        self._starts.draining = True
 
     @property
     def draining(self) -> bool:
         """Whether new runs are refused because the gateway stops."""
-        return self._draining
+        return self._starts.draining
 
     async def _stop_link(self, command: c.StopLink) -> Answer:
-        if command.link in self._stopping:
-            raise Stopping(f"{command.link} is already stopping")
-        slots = self._of_link(command.link)
-        if slots and command.mode is c.StopMode.IF_IDLE:
-            raise Conflict(f"{command.link} has {len(slots)} open run(s); cancel them or drain")
-        self._stopping.add(command.link)
-        self._tell_ended()
+        open_ = self._starts.stop(command.link, command.mode)
         if command.mode is c.StopMode.TERMINATE:
-            for slot in slots:
+            for slot in open_:
                 await self._command(c.CancelRun(slot.run.id, reason="its daemon stops"))
         return Accepted()
-
-    def _of_link(self, link: str) -> list[Slot]:
-        return [
-            slot
-            for slot in self._ledger.slots.values()
-            if slot.run.origin.link == link and not slot.visible.state.terminal
-        ]
 
     async def wait_stopped(self, link: str) -> None:
         """Wait until a controller has stopped the northbound entry `link` and its last run
         has ended."""
-        while link not in self._stopping or self._of_link(link):
-            await self._ended.wait()
-
-    def _tell_ended(self) -> None:
-        self._ended.set()
-        self._ended = trio.Event()
+        await self._starts.wait_stopped(link)
 
     # --- what a controller's link does beside commands
 
@@ -315,17 +221,7 @@ class Hub:
 
         Raises: `RunNotFound`.
         """
-        slot = self._ledger.slots.get(run)
-        if slot is not None:
-            reached = acknowledge(slot.run.acknowledged, slot.visible_seq, through)
-            if reached != slot.run.acknowledged:
-                slot.run = attrs.evolve(slot.run, acknowledged=reached)
-                self._ledger.put(slot)
-            return
-        ended = await self._seen(run)
-        reached = acknowledge(ended.acknowledged, ended.last_seq, through)
-        if reached != ended.acknowledged:
-            self._ledger.write((PutRun(attrs.evolve(ended, acknowledged=reached)),))
+        await self._ledger.acknowledge(run, through)
 
     async def annotate(self, run: RunId, name: str, value: Json) -> None:
         """Keep a small value with the run, durably.
@@ -334,7 +230,7 @@ class Hub:
         """
         slot = self._ledger.slots.get(run)
         if slot is None:
-            ended = await self._seen(run)
+            ended = await self._ledger.seen(run)
             noted = attrs.evolve(ended, notes={**ended.notes, name: value})
             await self._ledger.commit(lambda done: self._journal.enqueue((PutRun(noted),), done))
             return
@@ -364,7 +260,13 @@ class Hub:
         native_seq: int | None = None,
     ) -> bool:
         """See `Crew.record`."""
-        return self._crew.record(worker, epoch, run, events, native_seq)
+        return self._crew.record(worker, epoch, run, ((events, native_seq),))
+
+    def record_heard(
+        self, worker: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]
+    ) -> bool:
+        """See `Crew.record`."""
+        return self._crew.record(worker, epoch, run, heard)
 
     def settle(
         self,
@@ -412,7 +314,7 @@ class Hub:
             del self._ledger.slots[slot.run.id]
             self._crew.ended(slot)
             self._deadlines.closed(slot)
-            self._tell_ended()
+            self._starts.tell()
 
     def _cancel_late(self, slot: Slot) -> None:
         if self._nursery is not None:
@@ -433,7 +335,7 @@ class Hub:
         for key, note in (await self._journal.notes("worker")).items():
             self._crew.roster.workers[WorkerId(key)] = remembered(WorkerId(key), note, now)
         for key, note in (await self._journal.notes("session")).items():
-            self._crew.roster.sessions[key] = WorkerId(note.decode())
+            self._crew.roster.sessions.remember(key, note)
         for open_run in await self._journal.open_runs():
             self._restore(open_run)
         for worker in self._crew.roster.workers.values():

@@ -21,8 +21,13 @@ class Limits:
     """Orders of one run that its worker has not confirmed. At it a further command is
     refused `resource_exhausted`."""
 
-    order_size: int = 1 << 20
-    """Bytes of one input. Above it, `invalid_argument`: agency and rvbox frames both end there."""
+    run_input: int = 16 << 20
+    """Bytes of one run's inputs that its worker has not confirmed. At it a further input is
+    refused `resource_exhausted`: sixteen of the largest frames, as for a script."""
+
+    order_size: int = (1 << 20) - 1024
+    """Bytes of one input. Above it, `invalid_argument`: agency and rvbox frames end at 1 MiB,
+    with what stands around the input in them."""
 
     answer_within: int = 10 * SECOND
     """How long a command waits for its commit before it is answered `unavailable`: longer

@@ -15,6 +15,7 @@ from fleetgate.core.journal.api import Done, MarkOrder, OpenOrder, PutOrder, Put
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run, Verdict, decide, give_input
+from fleetgate.core.sequence import split_bytes
 from fleetgate.core.slots import Slot
 
 
@@ -37,12 +38,17 @@ class Orders:
         given = run.work.input
         if not isinstance(given, c.ShellCommand) or given.stdin is None:
             return run, ()
-        commands: list[c.SendInput | c.CloseInput] = [c.SendInput(run.id, given.stdin)]
+        if len(given.stdin) > self._limits.run_input:
+            raise InvalidArgument(
+                f"stdin may have {self._limits.run_input} bytes, {len(given.stdin)} came; "
+                "start the run interactive and send the rest"
+            )
+        pieces = split_bytes(given.stdin, self._limits.order_size)
+        commands: list[c.SendInput | c.CloseInput] = [c.SendInput(run.id, p) for p in pieces]
         if not run.spec.interactive:
             commands.append(c.CloseInput(run.id))
         orders: list[OpenOrder] = []
         for command in commands:
-            self._check_size(command)
             run = give_input(run, closes=isinstance(command, c.CloseInput)).run
             orders.append(OpenOrder(_order(run, command, run.created), sent=False))
         return run, tuple(orders)
@@ -52,6 +58,15 @@ class Orders:
         if isinstance(command, c.SendInput) and len(command.data) > limit:
             raise InvalidArgument(
                 f"an input may have {limit} bytes, {len(command.data)} came; send it in pieces"
+            )
+
+    def _check_room(self, slot: Slot, size: int) -> None:
+        given = (open_.order.command for open_ in slot.orders.values())
+        waiting = sum(len(each.data) for each in given if isinstance(each, c.SendInput))
+        if waiting + size > self._limits.run_input:
+            raise ResourceExhausted(
+                f"run {slot.run.id} has {waiting} bytes of unconfirmed input, and "
+                f"{self._limits.run_input} is the limit; wait until its worker confirms some"
             )
 
     async def give(self, slot: Slot, command: c.RunCommand, key: str | None) -> Accepted:
@@ -73,6 +88,8 @@ class Orders:
         """Decide and put in line, without a wait between the two."""
         before[0] = slot.run
         verdict = decide(slot.run, command)
+        if isinstance(command, c.SendInput):
+            self._check_room(slot, len(command.data))
         if verdict.order and len(slot.orders) >= self._limits.run_orders:
             raise ResourceExhausted(
                 f"run {slot.run.id} has {len(slot.orders)} unconfirmed commands, which is the "

@@ -4,19 +4,16 @@ which one takes a run that waits. Bookkeeping only; the hub acts on what it says
 from __future__ import annotations
 
 import json
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Protocol
 
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
 from fleetgate.core.errors import Fenced, InstanceConflict
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
+from fleetgate.core.sessions import Sessions
 from fleetgate.core.slots import Slot
 from fleetgate.core.worker import Liveness, WorkerInfo, WorkerStatus
-
-KNOWN_SESSIONS: Final = 10_000
-"""Native sessions whose worker is remembered; the ones used longest ago are forgotten
-first, and a run that resumes one of those goes to any worker."""
 
 
 class Port(Protocol):
@@ -47,6 +44,7 @@ class Worker:
         "info",
         "liveness",
         "port",
+        "reserved",
         "runs",
         "since",
     )
@@ -57,6 +55,8 @@ class Worker:
         self.liveness = Liveness.AWAY
         self.port: Port | None = None
         self.free: int | None = 0
+        self.reserved = 0
+        """Runs assigned whose order is not handed over yet: its `RunAssigned` is in line."""
         self.grace: int | None = info.grace
         self.runs: dict[RunId, Slot] = {}
         self.held: set[tuple[RunId, OrderNumber]] = set()
@@ -68,7 +68,9 @@ class Worker:
     @property
     def takes_runs(self) -> bool:
         """Whether it may be given one more run now."""
-        return self.liveness is Liveness.READY and (self.free is None or self.free > 0)
+        if self.liveness is not Liveness.READY:
+            return False
+        return self.free is None or self.free > self.reserved
 
     def status(self) -> WorkerStatus:
         """How it stands."""
@@ -95,7 +97,7 @@ class Roster:
     def __init__(self) -> None:
         self.workers: dict[WorkerId, Worker] = {}
         self.waiting: dict[str, deque[Slot]] = {}
-        self.sessions: OrderedDict[str, WorkerId] = OrderedDict()
+        self.sessions = Sessions()
 
     def of(self, pool: str) -> Iterator[Worker]:
         """The workers of a southbound entry."""
@@ -135,29 +137,9 @@ class Roster:
     def choose(self, slot: Slot) -> Worker | None:
         """The worker that takes this run now: the one that its session lives at, else the
         one with the fewest runs. None: it waits."""
-        home = self.sessions.get(session_key(slot) or "")
+        home = self.sessions.home(slot.run)
         if home is not None and home in self.workers:
             worker = self.workers[home]
             return worker if worker.takes_runs else None
         able = [w for w in self.of(slot.run.pool) if w.takes_runs]
         return min(able, key=lambda w: len(w.runs), default=None)
-
-    def remember_session(self, pool: str, native_session: str, worker: WorkerId) -> str:
-        """Note where a session lives; the key of its note comes back."""
-        key = f"{pool}/{native_session}"
-        self.sessions[key] = worker
-        self.sessions.move_to_end(key)
-        return key
-
-    def oldest_session(self) -> str | None:
-        """A session to forget, where too many are known."""
-        if len(self.sessions) <= KNOWN_SESSIONS:
-            return None
-        return self.sessions.popitem(last=False)[0]
-
-
-def session_key(slot: Slot) -> str | None:
-    """Under which key a run looks for the worker of the session that it continues."""
-    work = slot.run.work
-    native = work.resume or work.session
-    return f"{slot.run.pool}/{native}" if native else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 import attrs
@@ -20,18 +21,23 @@ from fleetgate.core.journal.api import OpenOrder
 from fleetgate.core.run import Run, evolve
 from fleetgate.core.timers import Timer
 
-TAIL_ITEMS: Final = 512
-"""Committed events kept for live followers, so that they need no read of the journal: two
-of the largest group commits, measured at 64 to 256 events under load."""
+TAIL_ITEMS: Final = 2048
+"""Committed events kept for live followers, so that they need no read of the journal: the
+largest group commit."""
 
 TAIL_SIZE: Final = 1 << 20
-"""Bytes of the same, roughly: sixteen events of the largest body."""
+"""Bytes of the same, roughly: sixteen events of the largest body. A follower that is alone
+empties the tail whenever it has caught up, so few runs have one."""
+
+EVENT_SIZE: Final = 320
+"""Bytes that an event takes beside its body, as its objects were measured."""
 
 
 class Slot:
     """One run that is open, or that somebody still watches."""
 
     __slots__ = (
+        "acknowledging",
         "bodies",
         "followers",
         "keys",
@@ -74,6 +80,7 @@ class Slot:
         self.timers: list[Timer] = []
         self.timed_out = False
         self.timing = False
+        self.acknowledging = False
 
     def written(self) -> Run:
         """The run with everything that was put in line."""
@@ -113,29 +120,35 @@ class Slot:
         self.news.set()
         self.news = trio.Event()
 
+    def caught_up(self, cursor: Seq) -> None:
+        """A follower has all up to `cursor`. If that is everything, and it is the only one, the
+        tail is dropped."""
+        if self.followers == 1 and cursor >= self.visible_seq:
+            self._drop_tail()
+
     def leave(self) -> None:
         """One follower less; without any the tail is dropped."""
         self.followers -= 1
         if not self.followers:
-            self.tail.clear()
-            self.bodies = 0
+            self._drop_tail()
+
+    def _drop_tail(self) -> None:
+        self.tail.clear()
+        self.bodies = 0
 
     def recent(self, after: Seq, items: int, size: int) -> tuple[Recorded, ...]:
         """Committed events from memory: those right after `after`, or none if they are not
         all there."""
         if not self.tail or self.tail[0].seq > after + 1:
             return ()
+        start = after + 1 - self.tail[0].seq
         batch: list[Recorded] = []
-        for recorded in self._tail_from(after):
+        for recorded in islice(self.tail, start, start + items):
             size -= body_size(recorded)
-            if batch and (size < 0 or len(batch) >= items):
+            if batch and size < 0:
                 break
             batch.append(recorded)
         return tuple(batch)
-
-    def _tail_from(self, after: Seq) -> list[Recorded]:
-        start = after + 1 - self.tail[0].seq
-        return [self.tail[i] for i in range(start, len(self.tail))]
 
 
 _BODY: Final = ("data", "text", "output", "message")
@@ -147,5 +160,5 @@ def body_size(recorded: Recorded) -> int:
     for name in _BODY:
         body = getattr(event, name, None)
         if body is not None:
-            return 64 + len(body)
-    return 512
+            return EVENT_SIZE + len(body)
+    return 2 * EVENT_SIZE

@@ -32,6 +32,6 @@ class Backoff:
     def next(self) -> float:
         """Seconds until the next try."""
         # 2**20 seconds is far beyond any cap; a larger power would only grow the integer.
-        reach = min(self._cap, self._first * 2 ** min(self._tries, 20))
+        reach = min(self._cap, self._first * (1 << min(self._tries, 20)))
         self._tries += 1
         return self._random() * reach

@@ -8,8 +8,10 @@ question to the hub. Steps are performed here and nowhere else.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final, Protocol, assert_never
 
 import attrs
@@ -17,6 +19,7 @@ import trio
 
 from fleetgate.core.answers import Admission, Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
+from fleetgate.core.crew import Heard
 from fleetgate.core.errors import Fenced, Refusal, RunNotFound
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import Epoch, RunId, Seq, WorkerId
@@ -37,8 +40,12 @@ MAX_ASKED: Final = 256
 """Questions to the hub under way for one link; at it the link is not read until one is
 answered."""
 
-MAX_FOLLOWED: Final = 4096
-"""Runs that one link may follow; one more ends the link. A follower is a task and a cursor."""
+MAX_FOLLOWED: Final = 16_384
+"""Runs that one link may follow; one more ends the link. A follower is a task and a cursor,
+and an rvbox client retains up to 8,000 commands and follows each."""
+
+
+_run_of: Final = attrgetter("run")
 
 
 class Observer(Protocol):
@@ -82,6 +89,10 @@ class Driver:
         self._outbox = Outbox()
         self._calls: deque[Callable[[int], Steps]] = deque()
         self._calling = False
+        self._records: list[api.Record] = []
+        """What frames that came together report. It goes to the hub together, before anything
+        else goes there and before this task waits: one entry in the journal's line costs about
+        what one event in it costs."""
         self._resumed = trio.Event()
         self._resumed.set()
         self._asked = 0
@@ -141,6 +152,7 @@ class Driver:
         for step in steps:
             if isinstance(step, api.Record | api.WithdrawWorker):
                 self._perform(step)
+        self._record_all()
         if self._worker is not None:
             self._hub.withdraw(*self._worker, reason)
 
@@ -164,8 +176,9 @@ class Driver:
 
     # --- calls into the connection, one at a time
 
-    def _call(self, call: Callable[[int], Steps]) -> None:
-        """Make `call(now)` once the steps of the calls before it are performed."""
+    def _call(self, call: Callable[[int], Steps], *, more: bool = False) -> None:
+        """Make `call(now)` once the steps of the calls before it are performed. With `more`,
+        records may wait for those of the next call: the caller sees to them."""
         self._calls.append(call)
         if self._calling:
             return
@@ -173,6 +186,8 @@ class Driver:
         try:
             while self._calls and not self._over and self._closing is None:
                 self._make(self._calls.popleft())
+            if not more:
+                self._record_all()
         finally:
             self._calling = False
             self._calls.clear()
@@ -199,7 +214,7 @@ class Driver:
             case api.Send():
                 self._outbox.put(step.frame)
             case api.Record():
-                self._record(step)
+                self._records.append(step)
             case api.Wake():
                 self._wake = step.at
                 self._rewound.set()
@@ -210,6 +225,8 @@ class Driver:
                 self._resumed.set()
             case api.Close():
                 self._close(step)
+            case api.Established():
+                self._ready = True
             case api.Report():
                 self._observer.report(step.what, step.detail, step.run)
             case api.Submit() | api.Annotate() | api.Ack() | api.Follow() | api.Unfollow():
@@ -220,9 +237,9 @@ class Driver:
     def _perform_northbound(
         self, step: api.Submit | api.Annotate | api.Ack | api.Follow | api.Unfollow
     ) -> None:
+        self._record_all()
         match step:
             case api.Submit():
-                self._ready = True
                 self._ask(partial(self._submit, step))
             case api.Annotate():
                 durable = trio.Event()
@@ -244,6 +261,7 @@ class Driver:
         | api.Settle
         | api.Respond,
     ) -> None:
+        self._record_all()
         if isinstance(step, api.AnnounceWorker):
             self._ask(partial(self._announce, step))
             return
@@ -271,14 +289,22 @@ class Driver:
         except Fenced as fenced:
             self._observer.report("fenced", fenced.message, None)
 
-    def _record(self, step: api.Record) -> None:
+    def _record_all(self) -> None:
+        """Hand over what was reported: all at once what is about one run and stands together."""
+        if not self._records:
+            return
+        records, self._records = self._records, []
+        for run, together in groupby(records, _run_of):
+            self._record(run, [(step.events, step.native_seq) for step in together])
+
+    def _record(self, run: RunId, heard: Sequence[Heard]) -> None:
         if self._worker is None:
-            self._observer.report("no_worker", "Record", step.run)
+            self._observer.report("no_worker", "Record", run)
             return
         try:
-            known = self._hub.record(*self._worker, step.run, step.events, step.native_seq)
+            known = self._hub.record_heard(*self._worker, run, heard)
         except Fenced as fenced:
-            self._observer.report("fenced", fenced.message, step.run)
+            self._observer.report("fenced", fenced.message, run)
             return
         if not known:
             self._observer.report(
@@ -365,15 +391,22 @@ class Driver:
             while True:
                 frames = await self._link.receive_some()
                 await self._hub.wait_room()
-                for frame in frames:
-                    if not self._willing:
-                        await self._wait_willing()
-                    self._call(partial(self._connection.receive, frame))
+                await self._take_in(frames)
         except trio.EndOfChannel:
             await self._finish()
             return "the peer closed the link"
         except LinkError as error:
             return str(error)
+
+    async def _take_in(self, frames: Sequence[bytes]) -> None:
+        try:
+            for frame in frames:
+                if not self._willing:
+                    self._record_all()
+                    await self._wait_willing()
+                self._call(partial(self._connection.receive, frame), more=True)
+        finally:
+            self._record_all()
 
     @property
     def _willing(self) -> bool:

@@ -1,91 +1,18 @@
-"""What the operator sees: log lines of one vocabulary, and counters.
+"""What the operator sees: the observers of the gateway, its entries and its links.
 
-On a terminal lines are for people, elsewhere each is one JSON object. A line says what
-happened, where, and why; it never holds a payload or a secret, and no control characters
-of a peer's. Something that repeats is logged once for each change, and counted each time.
+Something that repeats is logged once for each change, and counted each time.
 """
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from enum import Enum, unique
-from traceback import extract_tb
-from typing import Any, Final, TextIO, cast
-
-import structlog
+from typing import Final
 
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.printable import printable
-from fleetgate.gateway.settings import LogLevel
-
-LEVELS: Final[Mapping[str, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-
-
-@unique
-class Said(Enum):
-    """Everything that the log can say, and how loudly."""
-
-    GATEWAY_STARTING = ("gateway_starting", "info")
-    GATEWAY_READY = ("gateway_ready", "info")
-    GATEWAY_DRAINING = ("gateway_draining", "info")
-    GATEWAY_STOPPED = ("gateway_stopped", "info")
-    GATEWAY_FAILED = ("gateway_failed", "error")
-    DRAIN_OVERDUE = ("drain_overdue", "warning")
-    CONFIG_RELOADED = ("config_reloaded", "info")
-    CONFIG_REFUSED = ("config_refused", "error")
-    CONFIG_NEEDS_RESTART = ("config_needs_restart", "warning")
-    ENTRY_LISTENING = ("entry_listening", "info")
-    ENTRY_FAILED = ("entry_failed", "error")
-    LINK_UP = ("link_up", "info")
-    LINK_DOWN = ("link_down", "info")
-    LINK_FAULT = ("link_fault", "error")
-    LINK_REPORT = ("link_report", "warning")
-    DIAL_RETRYING = ("dial_retrying", "warning")
-    DIAL_REPEATED = ("dial_repeated", "debug")
-    DIAL_GIVEN_UP = ("dial_given_up", "error")
-    ADMIN_LISTENING = ("admin_listening", "info")
-    ADMIN_FAULT = ("admin_fault", "error")
-
-    @property
-    def event(self) -> str:
-        """The name in the line."""
-        return self.value[0]
-
-    @property
-    def level(self) -> str:
-        """How loudly it is said."""
-        return self.value[1]
-
-
-SECRET_KEYS: Final = frozenset(
-    {
-        "arguments",
-        "authorization",
-        "body",
-        "data",
-        "environment",
-        "frame",
-        "headers",
-        "input",
-        "password",
-        "payload",
-        "prompt",
-        "secret",
-        "stdin",
-        "text",
-        "token",
-        "tokens",
-        "value",
-    }
-)
-"""Members of a line that are never written, whoever passes them."""
-
-REDACTED: Final = "[redacted]"
-MAX_MEMBER: Final = 500
-"""Characters of one member: a sentence or two; a peer's own words may have any length."""
+from fleetgate.gateway.logs import Log, Said, trace_of
+from fleetgate.transports.api import LinkError
 
 MAX_REPORTS: Final = 20
 """Log lines of one link with the same report. From there on they are only counted, so that a
@@ -105,67 +32,6 @@ class Counters:
     def snapshot(self) -> dict[str, int]:
         """All counts, by name."""
         return dict(sorted(self._counts.items()))
-
-
-class Log:
-    """Writes lines. `level` may be changed at any time."""
-
-    def __init__(
-        self, level: LogLevel = "info", stream: TextIO | None = None, terminal: bool | None = None
-    ) -> None:
-        out = sys.stderr if stream is None else stream
-        pretty: bool = out.isatty() if terminal is None else terminal
-        self.level: LogLevel = level
-        self._logger = structlog.wrap_logger(
-            structlog.WriteLogger(out),
-            processors=[
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                redact,
-                _renderer(pretty),
-            ],
-            wrapper_class=structlog.BoundLogger,
-            cache_logger_on_first_use=True,
-        )
-
-    def say(self, said: Said, **members: object) -> None:
-        """Write a line. Members that are None are left out."""
-        if LEVELS[said.level] >= LEVELS[self.level]:
-            present = {key: value for key, value in members.items() if value is not None}
-            self._logger.msg(said.event, level=said.level, **present)
-
-
-def redact(_: object, __: str, line: structlog.types.EventDict) -> structlog.types.EventDict:
-    """Take out of a line what must not be in it. A structlog processor."""
-    for key, value in line.items():
-        if key in SECRET_KEYS:
-            line[key] = REDACTED
-        else:
-            line[key] = _fit(value)
-    return line
-
-
-def _fit(value: object) -> object:
-    match value:
-        case None | bool() | int() | float():
-            return value
-        case list() | tuple():
-            return [_fit(item) for item in cast(Sequence[object], value)]
-        case _:
-            text = printable(str(value), newlines=False)
-            return text if len(text) <= MAX_MEMBER else f"{text[:MAX_MEMBER]}…"
-
-
-def _renderer(terminal: bool) -> Any:
-    if terminal:
-        return structlog.dev.ConsoleRenderer(colors=True, pad_event_to=22)
-    return structlog.processors.JSONRenderer(ensure_ascii=False)
-
-
-def trace_of(error: BaseException) -> list[str]:
-    """Where an error came from, as `file:line function`, innermost last: not its text, which
-    may hold what a peer sent."""
-    frames = extract_tb(error.__traceback__)[-8:]
-    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
 
 
 class LinkObserver:
@@ -282,3 +148,45 @@ class GatewayObserver:
     def needs_restart(self, keys: tuple[str, ...]) -> None:
         """Settings that changed in the file and count only after a restart."""
         self.log.say(Said.CONFIG_NEEDS_RESTART, keys=keys)
+
+
+class LoggingBridge(logging.Handler):
+    """What transports and libraries say by Python's own logging, as lines of ours.
+
+    Of others only the sentence is taken, not what is put into it. What repeats is logged
+    `MAX_REPORTS` times, and then each time that its count has doubled.
+    """
+
+    def __init__(self, log: Log, counters: Counters) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+        self._counters = counters
+        self._seen: Counter[str] = Counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it."""
+        match record.args:
+            case (str(what), reason) if record.name == TRANSPORTS:
+                if (count := self._counted(what)) is not None:
+                    words = str(reason) if isinstance(reason, LinkError) else type(reason).__name__
+                    self._log.say(Said.LISTENER_REPORT, what=what, reason=words, count=count)
+            case _:
+                if (count := self._counted(record.name)) is not None:
+                    note = str(record.msg)
+                    self._log.say(Said.LIBRARY_WARNING, logger=record.name, note=note, count=count)
+
+    def _counted(self, what: str) -> int | None:
+        """The count, or None where nothing is to be logged."""
+        self._counters.count(what)
+        self._seen[what] += 1
+        count = self._seen[what]
+        return None if count > MAX_REPORTS and count & (count - 1) else count
+
+
+TRANSPORTS: Final = "fleetgate.transports"
+"""The logger of listeners, whose records have what happened and why."""
+
+
+def bridge_logging(log: Log, counters: Counters) -> None:
+    """Send Python's own logging of this process to `log`, and nowhere else."""
+    logging.basicConfig(handlers=[LoggingBridge(log, counters)], level=logging.WARNING, force=True)

@@ -8,6 +8,7 @@ nanoseconds. No run's input or environment is rendered.
 from __future__ import annotations
 
 import json
+import math
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -94,6 +95,8 @@ def encode(line: Line) -> bytes:
 
 def plain(value: object) -> Any:
     """A core value as what `json` knows."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Enum):

@@ -73,6 +73,12 @@ class Report:
     run: RunId | None = None
 
 
+@attrs.frozen(slots=True)
+class Established:
+    """The peers have come to terms: whoever dialled this link starts its backoff anew when it
+    ends. `WorkerReady` says so, too."""
+
+
 # --- steps of a connection that faces a controller
 
 
@@ -192,6 +198,7 @@ Step: TypeAlias = (
     | Resume
     | Close
     | Report
+    | Established
     | Submit
     | Follow
     | Unfollow

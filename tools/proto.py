@@ -28,6 +28,7 @@ reconstruction, so a process may well hold another file of that name."""
 OURS = "fleetgate/"
 """The prefix of our own files' proto paths; the protocols' files keep their published paths."""
 BYTES_PER_LINE = 64
+CURE = "run `just proto` with the grpcio-tools of constraints.txt; protoc's stubs vary"
 
 
 @attrs.frozen
@@ -169,7 +170,7 @@ def main(arguments: Sequence[str] | None = None, schemas: Path = ROOT / "schemas
     for path in found:
         if check:
             name = path.relative_to(schemas.parent)
-            sys.stderr.write(f"{name} is not what its .proto makes: run `just proto`\n")
+            sys.stderr.write(f"{name} is not what its .proto makes: {CURE}\n")
         elif path in made:
             path.write_text(made[path])
         else:

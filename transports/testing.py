@@ -131,8 +131,9 @@ async def clogged(
 
 
 async def check_link(make_pair: MakePair, traits: LinkTraits | None = None) -> None:
-    """Raise `AssertionError` (in a group, where a task of the check found it) unless the links that `make_pair` makes keep what `Link` promises.
-    Each pair is used once; where closing is waited for, it takes its `close_timeout`."""
+    """Raise `AssertionError` (in a group, where a task of the check found it) unless the links that
+    `make_pair` makes keep what `Link` promises. Each pair is used once; where closing is waited
+    for, it takes its `close_timeout`."""
     traits = traits or LinkTraits()
     for check in _CHECKS:
         try:
@@ -227,7 +228,7 @@ async def _is_closed(link: Link, traits: LinkTraits) -> None:
 
 
 async def _says_closed(link: Link, traits: LinkTraits) -> None:
-    for call in (link.receive, link.receive_some, lambda: link.send(traits.frame(0))):
+    for call in (lambda: link.send(traits.frame(0)), link.receive, link.receive_some):
         try:
             await call()
         except LinkClosed:

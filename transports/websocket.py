@@ -14,7 +14,6 @@ from typing import Final
 
 import trio
 from trio_websocket import (
-    ConnectionRejected,
     WebSocketConnection,
     WebSocketRequest,
     wrap_client_stream,
@@ -72,23 +71,9 @@ class WebSocketDialer(Dialer):
     async def dial(self) -> Link:
         with within_deadline(self._target, self._options):
             transport, names = await self._connect()
-            try:
-                return await connect_websocket(
-                    transport, self._nursery, self._target, self._options, names
-                )
-            except ConnectionRejected as error:
-                status = error.status_code
-                raise DialRefused(
-                    f"{self.address} answered {status}", status, final=is_final(status)
-                ) from None
-            except LinkError as error:
-                raise DialFailed(f"no WebSocket at {self.address}: {error}") from error
-            except Exception as error:
-                # h11 and wsproto have errors of many kinds for an answer that is none.
-                raise DialFailed(
-                    f"no WebSocket at {self.address}: the answer is no upgrade "
-                    f"({type(error).__name__})"
-                ) from error
+            return await connect_websocket(
+                transport, self._nursery, self._target, self._options, names
+            )
 
     async def _connect(self) -> tuple[trio.abc.Stream, tuple[str, ...]]:
         if self._target.scheme == "ws":
@@ -108,8 +93,7 @@ async def connect_websocket(
     """Ask for the upgrade on a connected stream. The link's carrier runs in `nursery`, and has the
     stream: whatever happens, it is closed.
 
-    Raises: `ConnectionRejected` for an HTTP answer other than 101, `LinkBroken`, and what h11 and
-    wsproto have for an answer that is none.
+    Raises: `DialRefused` for an HTTP answer other than 101, `DialFailed` for any other.
     """
     resource = resource_of(address, options)
     made: list[WebSocketConnection] = []
@@ -139,8 +123,23 @@ async def connect_websocket(
         )
         return WebSocketLink(carrier, socket, opening)
 
-    link: WebSocketLink = await nursery.start(Carrier(transport, options, client=True).run, upgrade)
+    carrier = Carrier(transport, options, client=True)
+    try:
+        link: WebSocketLink = await nursery.start(carrier.run, upgrade)
+    except Exception as error:
+        # Besides ours and the library's, h11 and wsproto have errors of many kinds for an answer
+        # that is none.
+        await trio.aclose_forcefully(transport)
+        raise _failure(address, carrier, error) from error
     return link
+
+
+def _failure(address: Address, carrier: Carrier, error: Exception) -> DialFailed | DialRefused:
+    status = carrier.tap.status
+    if status is not None and status != 101:
+        return DialRefused(f"{address} answered {status}", status, final=is_final(status))
+    text = str(error) if isinstance(error, LinkError) else type(error).__name__
+    return DialFailed(f"no WebSocket at {address}: {text}")
 
 
 @asynccontextmanager
@@ -202,6 +201,8 @@ async def accept_websocket(
 
     async def upgrade(carrier: Carrier, own: trio.Nursery) -> WebSocketLink:
         request = await _request(carrier, own, options)
+        if carrier.tap.fault is not None:
+            raise LinkBroken(carrier.tap.fault.text)
         opening = _describe(request, carrier, options, peer, names)
         rejection = _judge(opening, resource_of(address, options), options)
         if rejection is not None:

@@ -59,7 +59,10 @@ class Carrier:
         its lock: cancelled in between, it looks open and has lost a message."""
         self.socket: WebSocketConnection | None = None
         """None until the upgrade is over."""
+        self.settled = trio.Event()
+        """Whatever went wrong is known."""
         self.done = trio.Event()
+        """The socket is closed."""
         self._wanted: tuple[int, str] | None = None
         self._stop = trio.Event()
         self._abandoned = False
@@ -85,6 +88,7 @@ class Carrier:
             failure = _first(raised)
             self.tap.fail(f"the WebSocket failed: {type(failure).__name__}", 1011)
         finally:
+            self.settled.set()
             await self._end()
         if failure is not None:
             if self.socket is None:
@@ -217,7 +221,7 @@ class Carrier:
         fault, closed = self.tap.fault, self.socket.closed
         if fault is not None:
             return (fault.code, fault.text) if fault.code is not None else None
-        if closed is not None and closed.code in _LOCAL and not self.tap.guard.peer_closed:
+        if closed is not None and closed.code in _LOCAL:
             return closed.code, _LOCAL[closed.code]
         return None
 
@@ -267,6 +271,8 @@ class WebSocketLink(BatchedLink):
         except ConnectionClosed:
             self._check_open()
             if not got:
+                if self.socket.closed is None:  # the reader died; its owner is about to say of what
+                    await self._carrier.settled.wait()
                 raise self._carrier.why() from None
         finally:
             self._reading = None

@@ -40,7 +40,7 @@ HOLD: Final = 4096
 an object for every piece it is given: a peer that sends single bytes must not choose how many."""
 
 _HEAD_END = re.compile(rb"\n\r?\n")
-_SWITCHING = re.compile(rb"HTTP/\d\.\d 101\b")
+_STATUS = re.compile(rb"HTTP/\d\.\d (\d{3})\b")
 _CLOSE_BYTE: Final = b"\x88"
 
 
@@ -111,6 +111,12 @@ class Tap(trio.abc.Stream):
         return b""
 
     @property
+    def status(self) -> int | None:
+        """What the upgrade was answered with, once the head of the answer is whole."""
+        status = _STATUS.match(self.head) if self._stage is not _Stage.HEAD else None
+        return int(status.group(1)) if status is not None else None
+
+    @property
     def upgraded(self) -> bool:
         """Whether frames are what comes."""
         return self._stage is _Stage.FRAMES
@@ -145,7 +151,7 @@ class Tap(trio.abc.Stream):
         cut = end.end() - seen
         if not self.client:
             return data[:cut] + (self._too_early() if data[cut:] else b"")
-        if not _SWITCHING.match(self.head):
+        if self.status != 101:
             return data
         self._stage = _Stage.FRAMES
         return data[:cut] + self._pass_frames(data[cut:])

@@ -26,7 +26,7 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.journal.queued import QueuedJournal, committing
 from fleetgate.core.journal.records import decode_event, decode_order, decode_run
-from fleetgate.core.journal.rows import EventRows, OrderRow, Row, RunRow, conflict_of
+from fleetgate.core.journal.rows import EventRows, OrderRow, Row, RunRow, Standing, conflict_of
 from fleetgate.core.run import Run
 
 
@@ -82,18 +82,27 @@ class MemoryJournal(QueuedJournal):
 
     def _conflict(self, rows: Sequence[Row]) -> JournalConflict | None:
         """Why `rows` cannot be put one after the other; asked before the first of them is."""
-        lasts: dict[RunId, int] = {}
+        stood: dict[RunId, Standing] = {}
         for row in rows:
             if isinstance(row, MarkOrder | PutNote):
                 continue
             id = row.run if isinstance(row, OrderRow) else row.id
-            kept = self._runs.get(id)
-            conflict = conflict_of(row, lasts.get(id, None if kept is None else kept.row.last_seq))
+            known = stood.get(id, self._standing(id))
+            conflict = conflict_of(row, known)
             if conflict is not None:
                 return conflict
-            if not isinstance(row, OrderRow):
-                lasts[id] = row.last_seq if isinstance(row, RunRow) else row.last
+            match row:
+                case RunRow():
+                    stood[id] = Standing(row.last_seq, row.open)
+                case EventRows():
+                    stood[id] = Standing(row.last, row.run is None or row.run.open)
+                case OrderRow():
+                    pass
         return None
+
+    def _standing(self, id: RunId) -> Standing | None:
+        kept = self._runs.get(id)
+        return None if kept is None else Standing(kept.row.last_seq, kept.row.open)
 
     def _put(self, row: Row) -> None:
         match row:

@@ -115,13 +115,15 @@ class QueuedJournal(Journal):
     async def run(self) -> None:
         """Commit what is enqueued until `close`, and then what is still in line, with what
         the answers to that enqueue."""
-        with trio.CancelScope(shield=True):  # what is in line outlives any cancellation
-            while self._line or not self._closing:
-                if self._line or self._failing is not None:
-                    await self._attempt()
-                else:
-                    await self._arrival()
-        self._ended = True
+        try:
+            with trio.CancelScope(shield=True):  # what is in line outlives any cancellation
+                while self._line or not self._closing:
+                    if self._line or self._failing is not None:
+                        await self._attempt()
+                    else:
+                        await self._arrival()
+        finally:
+            self._ended = True
 
     def close(self) -> None:
         """Let `run` end once nothing is in line; from then on no writes are taken."""

@@ -86,6 +86,14 @@ class OrderRow:
     key: str | None
 
 
+@attrs.frozen(slots=True)
+class Standing:
+    """What decides whether a row may follow: a run's last event, and whether it is open."""
+
+    last_seq: int
+    open: bool
+
+
 Row: TypeAlias = RunRow | EventRows | OrderRow | MarkOrder | PutNote
 
 
@@ -134,24 +142,30 @@ def size(row: Row) -> int:
             assert_never(row)
 
 
-def conflict_of(row: RunRow | EventRows | OrderRow, last: int | None) -> JournalConflict | None:
-    """How a row contradicts a journal whose last event of the run is `last` (None: it does
-    not know the run), or None. The one rule behind I1."""
-    match row:
-        case RunRow() if row.last_seq != (last or 0):
-            return JournalConflict(
-                f"run {row.id} was put as after its event {row.last_seq}; "
-                f"the journal's last is {last or 0}"
-            )
-        case EventRows() if last is None or row.first != last + 1:
-            known = "the journal does not know it" if last is None else f"its last is {last}"
-            return JournalConflict(f"event {row.first} of run {row.id} is not the next: {known}")
-        case OrderRow() if last is None:
-            return JournalConflict(
-                f"an order is for run {row.run}, which the journal does not know"
-            )
-        case _:
+def conflict_of(
+    row: RunRow | EventRows | OrderRow, known: Standing | None
+) -> JournalConflict | None:
+    """How a row contradicts what the journal has of its run (None: nothing), or None where it
+    does not. This is where I1 and the half of I5 that a journal sees are held."""
+    if isinstance(row, RunRow):
+        last = 0 if known is None else known.last_seq
+        if row.last_seq == last:
             return None
+        return JournalConflict(
+            f"run {row.id} was put as after its event {row.last_seq}; the journal's last is {last}"
+        )
+    if known is None:
+        id = row.run if isinstance(row, OrderRow) else row.id
+        return JournalConflict(f"the journal does not know the run {id}; put it first")
+    if isinstance(row, OrderRow):
+        return None
+    if not known.open:
+        return JournalConflict(f"run {row.id} has ended; its event {row.first} cannot follow")
+    if row.first != known.last_seq + 1:
+        return JournalConflict(
+            f"event {row.first} of run {row.id} is not the next: its last is {known.last_seq}"
+        )
+    return None
 
 
 def _event_rows(write: Append) -> EventRows:

@@ -18,16 +18,26 @@ from fleetgate.core.journal.api import (
     RunFilter,
 )
 from fleetgate.core.journal.records import decode_event, decode_order, decode_run
-from fleetgate.core.journal.rows import LAST_SEQ, EventRows, OrderRow, Row, RunRow, conflict_of
+from fleetgate.core.journal.rows import (
+    LAST_SEQ,
+    EventRows,
+    OrderRow,
+    Row,
+    RunRow,
+    Standing,
+    conflict_of,
+)
 from fleetgate.core.run import Run
 
 _MOVE: Final = (
-    "UPDATE runs SET last_seq = ?, native_seq = ? WHERE id = ? AND last_seq = ? RETURNING run"
+    "UPDATE runs SET last_seq = ?, native_seq = ?"
+    " WHERE id = ? AND last_seq = ? AND open RETURNING run"
 )
 _CHANGE: Final = (
     "UPDATE runs SET state = ?, ended = ?, acknowledged = ?, open = ?, pending = ?,"
-    " last_seq = ?, native_seq = ? WHERE id = ? AND last_seq = ? RETURNING run"
+    " last_seq = ?, native_seq = ? WHERE id = ? AND last_seq = ? AND (open OR ?) RETURNING run"
 )
+"""Its last value says whether the run may have ended."""
 _INSERT: Final = (
     "INSERT INTO runs (id, link, state, created, ended, last_seq, native_seq, acknowledged,"
     " open, pending) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING run"
@@ -121,7 +131,7 @@ def _write_events(connection: sqlite3.Connection, row: EventRows) -> None:
     if row.run is None:
         run = _key(connection.execute(_MOVE, numbers))
     else:
-        run = _key(connection.execute(_CHANGE, (*_changing(row.run), *numbers)))
+        run = _key(connection.execute(_CHANGE, (*_changing(row.run), *numbers, False)))
     if run is None:
         raise _conflict(connection, row, row.id)
     if row.run is not None:
@@ -132,7 +142,7 @@ def _write_events(connection: sqlite3.Connection, row: EventRows) -> None:
 
 def _write_run(connection: sqlite3.Connection, row: RunRow) -> None:
     numbers = (row.last_seq, row.native_seq, row.id, row.last_seq)
-    run = _key(connection.execute(_CHANGE, (*_changing(row), *numbers)))
+    run = _key(connection.execute(_CHANGE, (*_changing(row), *numbers, True)))
     if run is None and not row.last_seq:
         new = (row.id, row.link, row.state, row.created, row.ended, 0, row.native_seq)
         last = (row.acknowledged, row.open, row.pending)
@@ -174,10 +184,10 @@ def _key(cursor: sqlite3.Cursor) -> int | None:
 def _conflict(
     connection: sqlite3.Connection, row: RunRow | EventRows | OrderRow, id: RunId
 ) -> JournalConflict:
-    last = _key(connection.execute("SELECT last_seq FROM runs WHERE id = ?", (id,)))
-    conflict = conflict_of(row, last)
+    rows = connection.execute("SELECT last_seq, open FROM runs WHERE id = ?", (id,)).fetchall()
+    conflict = conflict_of(row, Standing(rows[0][0], bool(rows[0][1])) if rows else None)
     if conflict is None:
-        raise AssertionError(f"run {id} refused a row that its last event {last} allows")
+        raise AssertionError(f"run {id} refused a row that may follow: {rows}")
     return conflict
 
 

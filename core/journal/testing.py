@@ -155,10 +155,10 @@ async def check_reading(open_journal: OpenJournal) -> None:
 
 
 async def check_one_sequence(open_journal: OpenJournal) -> None:
-    """I1: what is not a run's next event is refused with all that was enqueued with it, and
-    nothing else is."""
+    """I1, I5: what is not a run's next event, or comes behind its end, is refused with all
+    that was enqueued with it, and nothing else is."""
     async with open_journal("one_sequence") as journal:
-        run, answers = make_run("a"), Answers()
+        run, gone, answers = make_run("a"), make_run("gone"), Answers()
         known, strange = run.id, RunId("no/run")
         wrong: dict[str, Write] = {
             "again": Append(known, make_events(known, 2, 1), 2),
@@ -167,7 +167,10 @@ async def check_one_sequence(open_journal: OpenJournal) -> None:
             "moved": PutRun(attrs.evolve(run, last_seq=Seq(7))),
             "new but not at 0": PutRun(attrs.evolve(make_run("z"), last_seq=Seq(1))),
             "order": PutOrder(make_order(strange, 1)),
+            "ended": Append(gone.id, make_events(gone.id, 2, 1), 2),
+            "ended again": Append(gone.id, make_events(gone.id, 2, 1), 2, ended(gone, 2)),
         }
+        await _end(journal, gone, acknowledged=0)
         await journal.commit([PutRun(run), Append(known, make_events(known, 1, 2), 2)])
         for label, write in wrong.items():
             group: list[Write] = [PutNote("wrong", label, b""), write]
@@ -180,7 +183,7 @@ async def check_one_sequence(open_journal: OpenJournal) -> None:
         _same(answers.came[-1], ("next", None), "the right append's answer")
         _same(await journal.notes("wrong"), {}, "notes enqueued with what was refused")
         _same(await _all(journal, known), make_events(known, 1, 3), "the one sequence")
-        _same([found.id for found in await journal.find(RunFilter())], [known], "runs")
+        _same([found.id for found in await journal.find(RunFilter())], [known, gone.id], "runs")
 
 
 async def check_refused_values(open_journal: OpenJournal) -> None:

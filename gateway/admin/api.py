@@ -39,8 +39,9 @@ from fleetgate.gateway.admin import bodies
 from fleetgate.gateway.admin.http import Reply, Request, Send, Stream, error_reply
 from fleetgate.gateway.render import Line, encode, event_line, run_line, worker_line
 
-PAGE: Final = 1000
-"""Runs of one answer: about a megabyte."""
+PAGE: Final = 5000
+"""Runs of one answer: a few megabytes. The journal lists all of them for each page, so pages
+are large."""
 
 STATUSES: Final[Mapping[str, int]] = {
     "invalid_argument": 400,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from fleetgate.gateway.render import Line
+from collections.abc import Mapping
+from typing import Any, Final
 
 OK: Final = 0
 FAILED: Final = 1
@@ -25,7 +24,7 @@ _SIGNALED: Final = 128
 _SIGNALS: Final = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGKILL": 9, "SIGTERM": 15}
 
 
-def of_outcome(outcome: Line) -> int:
+def of_outcome(outcome: Mapping[str, Any]) -> int:
     """The exit code that says how a run ended."""
     match outcome["state"]:
         case "succeeded":
@@ -38,7 +37,7 @@ def of_outcome(outcome: Line) -> int:
             return _of_failure(outcome)
 
 
-def _of_failure(outcome: Line) -> int:
+def _of_failure(outcome: Mapping[str, Any]) -> int:
     if outcome["reason"] == "timed_out":
         return TIMED_OUT
     if outcome["exit_code"]:

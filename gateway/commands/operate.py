@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import trio
 
+from fleetgate.core.limits import Limits
 from fleetgate.core.routing import OPERATOR
 from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable, path_of
 from fleetgate.gateway.commands import exits
@@ -17,7 +18,7 @@ from fleetgate.gateway.commands.asking import UsageError, ask
 from fleetgate.gateway.commands.output import Column, moment, say, write_json, write_table
 from fleetgate.gateway.render import Line
 
-MAX_INPUT: Final = 1 << 20
+MAX_INPUT: Final = Limits().order_size
 """Bytes of one input, as the hub has it."""
 
 WORKERS: Final[tuple[Column, ...]] = (

@@ -20,7 +20,8 @@ from fleetgate.gateway.commands.asking import complain, unwrapped
 from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.keeper import Keeper
-from fleetgate.gateway.observe import Counters, GatewayObserver, Log, Said, trace_of
+from fleetgate.gateway.logs import Log, Said, trace_of
+from fleetgate.gateway.observe import Counters, GatewayObserver, bridge_logging
 from fleetgate.gateway.registry import RegistryError, adapters
 from fleetgate.gateway.render import Line
 from fleetgate.gateway.serve import Gateway, serve
@@ -37,6 +38,7 @@ def run(arguments: Namespace) -> int:
         return exits.FAILED
     log = Log(config.gateway.log_level)
     observer = GatewayObserver(log, Counters())
+    bridge_logging(log, observer.counters)
 
     def load() -> Config:
         config = load_usable(arguments.config, known)
@@ -65,6 +67,7 @@ class AdminDoor:
     def __init__(self, observer: GatewayObserver) -> None:
         self._log = observer.log
         self._counters = observer.counters
+        self._drained = False
 
     async def __call__(
         self, gateway: Gateway, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -74,20 +77,22 @@ class AdminDoor:
         Raises: `AddressError`, `ListenFailed`, before it has started.
         """
         status = partial(status_line, gateway, self._counters)
-        api = Api(gateway.house.hub, status, _end_this_process, lambda: str(uuid.uuid4()))
+        api = Api(gateway.house.hub, status, self._drain, lambda: str(uuid.uuid4()))
         async with open_admin(gateway.config.gateway.admin) as server:
             self._log.say(Said.ADMIN_LISTENING, address=server.address)
             task_status.started()
             await server.serve(api.handle, self._fault)
 
+    def _drain(self) -> None:
+        """As an operator would from a shell, so that there is one way to drain. Only once: a
+        second signal would end the process at once."""
+        if not self._drained:
+            self._drained = True
+            os.kill(os.getpid(), signal.SIGTERM)
+
     def _fault(self, error: Exception) -> None:
         self._counters.count("admin_faults")
         self._log.say(Said.ADMIN_FAULT, error=type(error).__name__, trace=trace_of(error))
-
-
-def _end_this_process() -> None:
-    """As an operator would from a shell, so that there is one way to drain."""
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def status_line(gateway: Gateway, counters: Counters) -> Line:

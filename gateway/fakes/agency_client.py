@@ -13,7 +13,7 @@ from fleetgate.gateway.fakes.operations import CONTROLLER
 from fleetgate.gateway.fakes.options import add_common, settings_of
 from fleetgate.gateway.fakes.running import run_fake
 from fleetgate.gateway.fakes.small import Small
-from fleetgate.gateway.observe import Log
+from fleetgate.gateway.logs import Log
 from fleetgate.protocols import agency
 
 NAME = "agency-client"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import attrs
 
 from fleetgate.gateway.config_reader import Flawed, nearest, read
-from fleetgate.gateway.observe import LEVELS
+from fleetgate.gateway.logs import LEVELS
 from fleetgate.transports.api import TlsFiles
 
 _T = TypeVar("_T")

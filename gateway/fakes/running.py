@@ -16,7 +16,8 @@ from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.lines import LineWriter
 from fleetgate.gateway.fakes.small import Small, open_small
-from fleetgate.gateway.observe import Counters, EntryObserver, GatewayObserver, LinkObserver, Log
+from fleetgate.gateway.logs import Log
+from fleetgate.gateway.observe import Counters, EntryObserver, GatewayObserver, LinkObserver
 from fleetgate.gateway.render import Line
 from fleetgate.transports.api import AddressError, LinkError
 

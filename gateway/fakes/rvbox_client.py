@@ -19,7 +19,8 @@ from fleetgate.gateway.fakes.running import run_fake
 from fleetgate.gateway.fakes.small import LOCAL, Small
 from fleetgate.gateway.local.launch import available_shells
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
-from fleetgate.gateway.observe import Counters, LinkObserver, Log
+from fleetgate.gateway.logs import Log
+from fleetgate.gateway.observe import Counters, LinkObserver
 from fleetgate.protocols import rvbox
 
 NAME = "rvbox-client"

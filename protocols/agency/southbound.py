@@ -144,7 +144,7 @@ class AgencySouthbound(Connection):
             return (Close(1000, f"the daemon lists no runs: {response.message}"),)
         assert isinstance(response, wire.Runs)
         self._listing = {snapshot.run_id: snapshot for snapshot in response.runs}
-        pass
+        self._requests.patience = round(self._settings.request_timeout * _NANOS)
         return (AnnounceWorker(to_worker(self._link, hello)),)
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
 import attrs
@@ -250,9 +250,9 @@ def to_event(event: w.RunEvent | w.UnknownEvent) -> tuple[e.Event, ...]:
     and the usage in an outcome becomes a report of its own before the end."""
     match event:
         case w.Text(payload=text):
-            return tuple(e.TextProduced(piece) for piece in split_text(text))
+            return tuple([e.TextProduced(piece) for piece in _pieces(text)])
         case w.Reasoning(payload=text):
-            return tuple(e.ReasoningProduced(piece) for piece in split_text(text))
+            return tuple([e.ReasoningProduced(piece) for piece in _pieces(text)])
         case w.MessageBoundary():
             return (e.MessageEnded(),)
         case w.ToolCall(id=id, name=name, input=input):
@@ -269,6 +269,11 @@ def to_event(event: w.RunEvent | w.UnknownEvent) -> tuple[e.Event, ...]:
             return (e.RunFinished(to_outcome(event)),)
         case _:
             return (_to_notice(event),)
+
+
+def _pieces(text: str) -> Iterable[str]:
+    """The text in events' worth; nearly always it is one, and shown to be without encoding."""
+    return (text,) if len(text) <= e.MAX_BODY // 4 else split_text(text)
 
 
 def _to_notice(

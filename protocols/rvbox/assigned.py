@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from enum import Enum, unique
+from typing import Final
 
 import attrs
 
@@ -11,10 +12,11 @@ from fleetgate.core.commands import Script, ShellCommand
 from fleetgate.core.events import RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
+from fleetgate.protocols.api import Annotate
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.script import Upload
 from fleetgate.protocols.rvbox.stdin import WriteQueue
-from fleetgate.protocols.rvbox.translate import to_dispatch
+from fleetgate.protocols.rvbox.translate import NATIVE, to_dispatch
 
 
 @unique
@@ -39,6 +41,8 @@ class Command:
     run: RunId
     dispatch: w.CommandDispatch
     standing: Standing
+    stored: bool
+    """Whether the request's digest is in the journal: it is never sent before."""
     taken: int
     stdin: WriteQueue
     upload: Upload | None
@@ -67,10 +71,14 @@ def make_command(run: Run) -> Command:
     Raises: `InvalidArgument`, `UnsupportedInput`.
     """
     dispatch = to_dispatch(run.id, run.spec, run.created)
+    stored = stored_digest(run)
+    if stored is not None:
+        dispatch = attrs.evolve(dispatch, immutable_request_sha256=stored)
     return Command(
         run=run.id,
         dispatch=dispatch,
         standing=Standing.TAKEN if run.accepted else Standing.UNSENT,
+        stored=stored is not None,
         taken=run.native_seq,
         stdin=WriteQueue(dispatch.issue_uuid, run.inputs_accepted),
         upload=_upload(run, dispatch.issue_uuid),
@@ -80,6 +88,26 @@ def make_command(run: Run) -> Command:
         committed=run.native_seq,
         acked=run.native_seq,
     )
+
+
+DIGEST: Final = f"{NATIVE}.digest"
+"""A run's note: the digest that its client was given. Computed once: another version of this
+program might compute another one, and end the command by it."""
+
+
+def stored_digest(run: Run) -> bytes | None:
+    """The digest as the journal has it, None where the request was never sent."""
+    kept = run.notes.get(DIGEST)
+    try:
+        return bytes.fromhex(kept) if isinstance(kept, str) else None
+    except ValueError:
+        return None
+
+
+def note_digest(command: Command) -> Annotate:
+    """Have the journal keep it; nothing sent after this leaves before that is durable."""
+    command.stored = True
+    return Annotate(command.run, DIGEST, command.dispatch.immutable_request_sha256.hex())
 
 
 def _upload(run: Run, uuid: str) -> Upload | None:

@@ -13,7 +13,7 @@ from fleetgate.core.run import Run
 from fleetgate.protocols.api import NO_STEPS, Record, Settle, Step, Steps
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.assigned import Command, Standing, make_command
+from fleetgate.protocols.rvbox.assigned import Command, Standing, make_command, note_digest
 from fleetgate.protocols.rvbox.desk import Desk
 from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.stdin import LARGEST
@@ -67,7 +67,7 @@ class Giving:
             return (over, desk.report_capacity())
         desk.books.asked(command, now)
         self.watch_answers()
-        return (send,)
+        return (send,) if command.stored else (note_digest(command), send)
 
     def watch_answers(self) -> None:
         """Be woken when the oldest dispatch has waited too long for its answer."""

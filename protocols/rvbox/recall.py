@@ -16,8 +16,8 @@ from fleetgate.protocols.api import (
     NO_STEPS,
     Ack,
     Annotate,
+    Established,
     Follow,
-    Report,
     Step,
     Steps,
     Submit,
@@ -169,7 +169,7 @@ class Recall:
             steps += self._discard(daemon.retention.get(uuid))
         if self._under_way:
             self._under_way = False
-            steps.append(Report("rvbox_reconciled", f"{len(daemon.retention)} retained"))
+            steps.append(Established())
             steps += daemon.release()
             for command in daemon.retention:
                 steps += self._follow(command)

@@ -7,7 +7,7 @@ from typing import Final
 from fleetgate.protocols.api import Close, RemoteProtocolError, Send, Step, Steps
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.state import OutOfPlace, Peer, Phase, after
+from fleetgate.protocols.rvbox.state import TABLE, OutOfPlace, Peer, Phase, after
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
 PROTOCOL_ERROR: Final = 1002
@@ -18,6 +18,8 @@ SUPERSEDED: Final = 4002
 
 _REASON: Final = 123
 """Bytes that a WebSocket close frame has for its reason."""
+
+_OUTSIDE: Final = (Phase.HELLO, Phase.WELCOME)
 
 _QUOTED: Final = 128
 """Characters of a peer's own id that an error repeats."""
@@ -31,12 +33,12 @@ def about(issue_uuid: str, code: int, text: str) -> w.AgentError:
 class Session:
     """One end of a session. `us` is which end."""
 
-    __slots__ = ("_other", "_us", "generation", "id", "lenient", "phase")
+    __slots__ = ("_other", "_ours", "_phase", "_theirs", "_us", "generation", "id", "lenient")
 
     def __init__(self, us: Peer) -> None:
         self._us = us
         self._other = Peer.SERVER if us is Peer.CLIENT else Peer.CLIENT
-        self.phase = Phase.HELLO
+        self._enter(Phase.HELLO)
         self.id = ""
         self.generation = 0
         self.lenient = False
@@ -44,9 +46,19 @@ class Session:
         higher version."""
 
     @property
+    def phase(self) -> Phase:
+        """What the session waits for."""
+        return self._phase
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase = phase
+        self._ours = TABLE[self._us][phase]
+        self._theirs = TABLE[self._other][phase]
+
+    @property
     def reconciling(self) -> bool:
         """Whether no work may be given out now."""
-        return self.phase is not Phase.OPEN
+        return self._phase is not Phase.OPEN
 
     def open(self, id: str, generation: int) -> None:
         """Every envelope after this one carries these two."""
@@ -55,7 +67,10 @@ class Session:
 
     def send(self, payload: w.Payload) -> Send:
         """Our message as a step; the session moves on by it."""
-        self.phase = after(self.phase, self._us, type(payload))
+        kind = type(payload)
+        following = self._ours.get(kind) or after(self._phase, self._us, kind)
+        if following is not self._phase:
+            self._enter(following)
         return Send(codec.encode(w.Envelope(self.id, self.generation, payload)))
 
     def take(self, frame: bytes) -> w.Payload:
@@ -69,7 +84,7 @@ class Session:
             raise self.violation(str(error)) from None
         payload = envelope.payload
         kind = type(payload)
-        if kind is w.ClientHello or self.phase in (Phase.HELLO, Phase.WELCOME):
+        if kind is w.ClientHello or self._phase in _OUTSIDE:
             self._check_outside(envelope)
         elif envelope.session_id != self.id or envelope.session_generation != self.generation:
             raise self.refuse(Code.STALE_SESSION, "the envelope is of another session", STALE)
@@ -78,21 +93,22 @@ class Session:
                 return payload
             raise self.violation("the envelope holds no payload known here")
         try:
-            self.phase = after(self.phase, self._other, kind)
+            following = self._theirs.get(kind) or after(self._phase, self._other, kind)
         except OutOfPlace as error:
             raise self.violation(str(error)) from None
+        if following is not self._phase:
+            self._enter(following)
         return payload
 
     def _check_outside(self, envelope: w.Envelope) -> None:
         """Before the welcome nothing carries a session, but the welcome itself, which opens it."""
-        if isinstance(envelope.payload, w.ServerWelcome) and self.phase is Phase.WELCOME:
+        if isinstance(envelope.payload, w.ServerWelcome) and self._phase is Phase.WELCOME:
             if not envelope.session_id or not envelope.session_generation:
                 raise self.violation("a welcome names a session and a generation from 1")
             if self._us is Peer.CLIENT:
                 self.open(envelope.session_id, envelope.session_generation)
             return
-        first = self.phase in (Phase.HELLO, Phase.WELCOME)
-        if first and (envelope.session_id or envelope.session_generation):
+        if self._phase in _OUTSIDE and (envelope.session_id or envelope.session_generation):
             raise self.violation("before the welcome an envelope carries no session")
 
     def violation(self, text: str) -> RemoteProtocolError:

@@ -13,6 +13,7 @@ from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
+    Close,
     Connection,
     Opening,
     Record,
@@ -29,7 +30,7 @@ from fleetgate.protocols.rvbox.giving import Giving
 from fleetgate.protocols.rvbox.hearing import ACCEPTED, Hearing
 from fleetgate.protocols.rvbox.hello import BadHello, check_hello, speaks_higher
 from fleetgate.protocols.rvbox.reconcile import Belief, Comparison, Repeated, Round, compare
-from fleetgate.protocols.rvbox.session import POLICY, SUPERSEDED, TRY_LATER, closing, until_close
+from fleetgate.protocols.rvbox.session import POLICY, SUPERSEDED, TRY_LATER, closing
 from fleetgate.protocols.rvbox.settings import ServerSettings, nanos
 from fleetgate.protocols.rvbox.state import Phase
 from fleetgate.protocols.rvbox.translate import to_worker
@@ -126,10 +127,12 @@ class ServerConnection(Connection):
 
     def _and_then(self, steps: list[Step], now: int) -> Steps:
         desk = self._desk
+        if steps and isinstance(steps[-1], Close):
+            return steps
         if desk.wants_reconcile and desk.session.phase is Phase.OPEN:
             steps += self._request(now)
         steps += desk.deadlines.wake()
-        return until_close(steps)
+        return steps
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
         """The worker is admitted or not; or a run that a snapshot named was looked up."""

@@ -17,7 +17,7 @@ from fleetgate.core.commands import Origin, RunSpec, ShellCommand
 from fleetgate.core.events import Event, Recorded
 from fleetgate.core.ids import Epoch, RunId
 from fleetgate.core.run import Run
-from fleetgate.protocols.api import Opening, Report, Send, Step, Steps, Submit, Wake
+from fleetgate.protocols.api import Established, Opening, Report, Send, Step, Steps, Submit, Wake
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.northbound import ClientConnection
@@ -220,13 +220,13 @@ class Talk(Playbook):
         return [codec.decode(step.frame).payload for step in self.take() if isinstance(step, Send)]
 
     def steps(self) -> list[Step | w.Payload]:
-        """The steps of the last call without wakes and reports, sent messages in the clear."""
+        """The steps of the last call, as `clear` gives them."""
         return clear(self.take())
 
 
 def clear(steps: Steps) -> list[Step | w.Payload]:
-    """The steps without wakes and reports, sent messages in the clear."""
-    kept = (step for step in steps if not isinstance(step, Wake | Report))
+    """The steps without wakes and what only the driver hears; sent messages in the clear."""
+    kept = (step for step in steps if not isinstance(step, Wake | Report | Established))
     return [codec.decode(s.frame).payload if isinstance(s, Send) else s for s in kept]
 
 

@@ -195,9 +195,14 @@ def _state_change(event: e.Event) -> w.Happening | None:
 
 
 def _change(state: RunState, detail: str) -> w.LifecycleChanged:
-    if state not in (RunState.QUEUED, RunState.STARTING):
-        return _RUNNING
-    return _AWAITING if detail == "awaiting_script" else _QUEUED
+    """Never back: a worker that has the script from us may itself wait for it once more."""
+    match state:
+        case RunState.QUEUED:
+            return _AWAITING if detail == "awaiting_script" else _QUEUED
+        case RunState.STARTING:
+            return _QUEUED
+        case _:
+            return _RUNNING
 
 
 def from_outcome(outcome: Outcome) -> w.CommandExit:

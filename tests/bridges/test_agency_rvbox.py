@@ -192,3 +192,30 @@ async def test_a_run_that_takes_a_day_is_not_forgotten(agency_to_rvbox, autojump
     await bridge.ended(run)
     assert bridge.texts(run) == "morning\n"
     bridge.check(run)
+
+
+async def test_a_full_disk_refuses_new_work_and_loses_nothing_accepted(
+    agency_to_rvbox, autojump_clock
+) -> None:
+    bridge = agency_to_rvbox
+    run = await bridge.start()
+    at_host = await bridge.given()
+    bridge.say(at_host, e.RunStarted(), out("before\n"))
+    await trio.sleep(5)
+    bridge.gateway.journal.fail("database or disk is full")
+    bridge.say(at_host, out("while it is full\n", 7))
+    await trio.sleep(5)
+    refused = await bridge.start("r2", prompt="two")
+    outcome = await bridge.ended(refused)
+    assert outcome.state is RunState.FAILED
+    assert "disk is full" in outcome.message
+    assert "while it is full" not in bridge.texts(run)
+    await trio.sleep(300)
+    bridge.gateway.journal.fail(None)
+    bridge.say(at_host, out("after\n", 24), OK)
+    await bridge.ended(run)
+    assert bridge.texts(run) == "before\nwhile it is full\nafter\n"
+    bridge.check(run)
+    accepted = await bridge.start("r3", prompt="three")
+    bridge.say(await bridge.given("three"), OK)
+    assert (await bridge.ended(accepted)).state is RunState.SUCCEEDED

@@ -25,7 +25,7 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.ids import OrderNumber, WorkerId
+from fleetgate.core.ids import OrderNumber, RunId, WorkerId
 from fleetgate.core.limits import SECOND
 
 
@@ -51,6 +51,22 @@ async def test_I7_an_older_epoch_is_fenced(hub: Hub, worker: HandWorker) -> None
     assert kinds(await read_until(hub, run, 2)) == ["RunAssigned", "RunFinished"]
 
 
+async def test_I4_repeats_among_events_that_are_reported_together_are_left_out(
+    hub: Hub, worker: HandWorker
+) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.record(run, e.TextProduced("1"), seq=1)
+    heard = [((e.TextProduced(str(seq)),), seq) for seq in (1, 2, 2, 3, 1, 4)]
+    known = hub.record_heard(worker.info.id, worker.epoch, run, [*heard, ((DONE,), None)])
+    assert known
+    events = await read_until(hub, run, 6)
+    texts = [each.event.text for each in events if isinstance(each.event, e.TextProduced)]
+    assert texts == ["1", "2", "3", "4"]
+    assert worker.port.durable[-1] == (run, 4)
+    assert not hub.record_heard(worker.info.id, worker.epoch, RunId("other"), heard)
+
+
 async def test_I7_another_live_instance_is_refused_where_it_matters(hub: Hub) -> None:
     one = HandWorker(hub, worker_info(instance="i1", exclusive=True))
     await one.join()
@@ -70,6 +86,19 @@ async def test_runs_wait_for_room(hub: Hub) -> None:
     hub.report_capacity(worker.info.id, worker.epoch, 1)
     await wait_all_tasks_blocked()
     assert [order.run for order in worker.port.orders] == [one, two]
+
+
+async def test_capacity_reported_between_assignment_and_order_is_not_given_out_twice(
+    hub: Hub,
+) -> None:
+    worker = HandWorker(hub, worker_info())
+    await worker.join(free=1)
+    one = await started(hub, "one")
+    hub.report_capacity(worker.info.id, worker.epoch, 1)  # it does not know of the run yet
+    await started(hub, "two")
+    hub.report_capacity(worker.info.id, worker.epoch, 0)
+    await wait_all_tasks_blocked()
+    assert [order.run for order in worker.port.orders] == [one]
 
 
 async def test_orders_that_come_while_a_worker_compares_are_held_back(hub: Hub) -> None:

@@ -15,12 +15,14 @@ from fleetgate.core.hub_testing import (
     started,
 )
 from fleetgate.core.ids import Seq
+from fleetgate.core.slots import TAIL_ITEMS
 
 
 async def test_I8_followers_read_from_their_own_cursor(hub: Hub, worker: HandWorker) -> None:
     run = await started(hub)
     await read_until(hub, run, 1)
-    seen: dict[int, list[int]] = {0: [], 2: [], 1000: []}
+    last = 2 * TAIL_ITEMS  # all at once they are more than the tail holds
+    seen: dict[int, list[int]] = {0: [], 2: [], 1000: [], last - 3: []}
 
     async def follow(after: int) -> None:
         with hub.follow(run, Seq(after)) as follower:
@@ -30,14 +32,14 @@ async def test_I8_followers_read_from_their_own_cursor(hub: Hub, worker: HandWor
     async with trio.open_nursery() as nursery:
         for after in seen:
             nursery.start_soon(follow, after)
-        for seq in range(1, 1200):
+        for seq in range(1, last):
             worker.record(run, e.TextProduced("x"), seq=seq)
-            if seq % 100 == 0:
+            if seq % 1000 == 0:
                 await wait_all_tasks_blocked()
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     for after, numbers in seen.items():
-        assert numbers == list(range(after + 1, 1201))
+        assert numbers == list(range(after + 1, last + 1))
 
 
 async def test_a_follower_of_an_ended_run_reads_it_all_and_waits(

@@ -46,6 +46,37 @@ async def test_a_group_of_commits_is_shown_once_and_in_order() -> None:
         nursery.cancel_scope.cancel()
 
 
+async def test_parts_are_recorded_in_one_entry_as_they_would_be_one_by_one() -> None:
+    async with open_memory_journal() as journal:
+        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
+        slot = Slot(start(start_run(), now=1).run)
+        await ledger.commit(lambda done: journal.enqueue((PutRun(slot.run),), done))
+        ledger.record(slot, (ASSIGNED,))
+        before = journal.pressure().items
+        epoch = Epoch(1)
+        parts = [
+            ((e.RunStarted(),), e.Source(epoch, 1)),
+            ((e.TextProduced("a"), e.TextProduced("b")), e.Source(epoch, 2)),
+            ((e.RunStarted(),), e.Source(epoch, 3)),
+            ((DONE, e.TextProduced("late")), e.Source(epoch, 4)),
+            ((e.TextProduced("later"),), e.Source(epoch, 5)),
+        ]
+        ledger.record_parts(slot, parts)
+        assert journal.pressure().items - before == 5
+        await wait_all_tasks_blocked()
+        stored = await journal.read(slot.run.id, Seq(1), items=9, size=9999)
+        assert [each.seq for each in stored] == [2, 3, 4, 5, 6]
+        assert [each.source.seq for each in stored if each.source] == [1, 2, 2, 3, 4]
+        assert isinstance(stored[-1].event, e.RunFinished)
+        run = await journal.get(slot.run.id)
+        assert run is not None
+        assert run == slot.seen()
+        assert (run.native_seq, run.last_seq) == (4, 6)
+        assert run.started
+        assert run.ended
+        assert run.accepted
+
+
 async def test_while_commits_fail_new_work_is_refused_and_recorded_work_waits(
     autojump_clock: MockClock,
 ) -> None:
@@ -81,3 +112,24 @@ async def test_what_is_given_up_is_told() -> None:
         ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
         with pytest.raises(Unavailable, match="full"):
             await ledger.commit(lambda done: done(JournalFailing("full")))
+
+
+async def test_of_many_acknowledgements_the_journal_gets_the_latest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_memory_journal() as journal:
+        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
+        slot = ledger.slots[start_run().run] = Slot(start(start_run(), now=1).run)
+        await ledger.commit(lambda done: journal.enqueue((PutRun(slot.run),), done))
+        ledger.record(slot, (ASSIGNED, *(e.TextProduced("x") for _ in range(50))))
+        await wait_all_tasks_blocked()
+        written: list[int] = []
+        put = ledger.put
+        monkeypatch.setattr(
+            ledger, "put", lambda s, done: (written.append(s.run.acknowledged), put(s, done))
+        )
+        for through in range(1, 60):
+            await ledger.acknowledge(slot.run.id, through)
+        await wait_all_tasks_blocked()
+        assert written == [1, 51]
+        assert (await ledger.seen(slot.run.id)).acknowledged == 51

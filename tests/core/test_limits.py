@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from itertools import pairwise
 
 import attrs
 
@@ -16,7 +17,7 @@ def test_I9_every_limit_is_positive_and_has_its_reason_beside_it() -> None:
     (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef))
     documented = {
         before.target.id
-        for before, after in zip(body, body[1:], strict=False)
+        for before, after in pairwise(body)
         if isinstance(before, ast.AnnAssign)
         and isinstance(before.target, ast.Name)
         and isinstance(after, ast.Expr)

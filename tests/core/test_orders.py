@@ -18,6 +18,7 @@ from fleetgate.core.errors import (
 from fleetgate.core.events import RunState
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
+    worker_info,
     HandWorker,
     describe,
     hub_on,
@@ -45,7 +46,7 @@ async def test_orders_come_in_order_and_inputs_are_numbered(hub: Hub, worker: Ha
 
 async def test_stdin_of_the_spec_becomes_the_first_inputs(hub: Hub, worker: HandWorker) -> None:
     run = await started(hub, spec=c.RunSpec(c.ShellCommand(argv=("cat",), stdin=b"abc")))
-    await read_until(hub, run, 1)
+    await wait_all_tasks_blocked()
     commands = [order.command for order in worker.port.orders][1:]
     assert commands == [c.SendInput(run, b"abc"), c.CloseInput(run)]
 
@@ -54,6 +55,30 @@ async def test_an_input_that_is_too_large_is_refused(hub: Hub) -> None:
     run = await started(hub)
     with pytest.raises(InvalidArgument, match="in pieces"):
         await hub.submit(c.SendInput(run, bytes(Limits().order_size + 1)))
+
+
+async def test_long_stdin_is_given_in_pieces_and_endless_stdin_is_refused(
+    journal: Journal,
+) -> None:
+    async with hub_on(journal, Limits(order_size=4, run_input=10)) as hub:
+        worker = HandWorker(hub, worker_info(numbered_input=True))
+        await worker.join()
+        run = await started(hub, spec=c.RunSpec(c.ShellCommand(line="cat", stdin=b"0123456789")))
+        await wait_all_tasks_blocked()
+        commands = [order.command for order in worker.port.orders][1:]
+        pieces = [each.data for each in commands if isinstance(each, c.SendInput)]
+        assert pieces == [b"0123", b"4567", b"89"]
+        assert commands[-1] == c.CloseInput(run)
+        with pytest.raises(InvalidArgument, match="10 bytes, 11 came"):
+            await started(hub, "b", c.RunSpec(c.ShellCommand(line="cat", stdin=b"0123456789a")))
+
+
+async def test_I9_so_many_bytes_of_input_wait(journal: Journal) -> None:
+    async with hub_on(journal, Limits(run_input=10)) as hub:
+        run = await started(hub)
+        await hub.submit(c.SendInput(run, b"0123456789"))
+        with pytest.raises(ResourceExhausted, match="10 bytes of unconfirmed"):
+            await hub.submit(c.SendInput(run, b"x"))
 
 
 async def test_I9_a_run_takes_so_many_unconfirmed_orders(journal: Journal) -> None:

@@ -9,7 +9,7 @@ from fleetgate.core import commands as c
 from fleetgate.core.errors import Fenced, InstanceConflict
 from fleetgate.core.hub_testing import POOL, RecordingPort, start_run, worker_info
 from fleetgate.core.ids import Epoch, WorkerId
-from fleetgate.core.roster import KNOWN_SESSIONS, Roster, Worker, remembered, session_key
+from fleetgate.core.roster import Roster, Worker, remembered
 from fleetgate.core.run import start
 from fleetgate.core.slots import Slot
 from fleetgate.core.worker import Liveness
@@ -46,27 +46,19 @@ def test_a_run_goes_to_the_worker_with_the_fewest_runs_that_has_room() -> None:
     busy.liveness = Liveness.AWAY
     assert roster.choose(make_slot()) is None
     assert not roster.has_room(POOL)
+    best.liveness, best.reserved = Liveness.READY, 1
+    assert not best.takes_runs
 
 
 def test_a_run_of_a_session_goes_where_the_session_lives_or_waits() -> None:
     home, other = make_worker("home", 1, runs=5), make_worker("other")
     roster = make_roster(home, other)
-    roster.remember_session(POOL, "s", home.info.id)
+    roster.sessions.open(make_slot(resume="s").run, "s", home.info.id)
     assert roster.choose(make_slot(resume="s")) is home
     assert roster.choose(make_slot(resume="unknown")) is other
     home.free = 0
     assert roster.choose(make_slot(resume="s")) is None
     assert roster.has_room(POOL)
-
-
-def test_I9_sessions_used_longest_ago_are_forgotten_first() -> None:
-    roster = make_roster(make_worker("w"))
-    for number in range(KNOWN_SESSIONS):
-        roster.remember_session(POOL, str(number), WorkerId("w"))
-    assert roster.oldest_session() is None
-    roster.remember_session(POOL, "0", WorkerId("w"))
-    roster.remember_session(POOL, "new", WorkerId("w"))
-    assert roster.oldest_session() == f"{POOL}/1"
 
 
 def test_I7_only_the_newest_epoch_with_a_link_is_current() -> None:
@@ -99,8 +91,3 @@ def test_a_worker_is_remembered_across_a_restart_as_away() -> None:
     assert (back.epoch, back.grace, back.info.pool) == (7, 5, POOL)
     assert (back.liveness, back.takes_runs, back.since) == (Liveness.AWAY, False, 9)
     assert back.status().runs == 0
-
-
-def test_a_run_looks_for_its_session_by_its_native_name() -> None:
-    assert session_key(make_slot(resume="s")) == f"{POOL}/s"
-    assert session_key(make_slot()) is None

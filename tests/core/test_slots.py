@@ -62,6 +62,22 @@ def test_I9_the_tail_is_bounded_in_events_and_bytes() -> None:
     assert (len(slot.tail), slot.bodies) == (0, 0)
 
 
+def test_a_follower_that_is_alone_and_has_caught_up_needs_no_tail() -> None:
+    slot = make_slot()
+    slot.followers = 1
+    put(slot, ASSIGNED, *(e.TextProduced("x") for _ in range(5)))
+    slot.caught_up(Seq(5))
+    assert len(slot.tail) == 6
+    slot.followers = 2
+    slot.caught_up(Seq(6))
+    assert len(slot.tail) == 6
+    slot.followers = 1
+    slot.caught_up(Seq(6))
+    assert (len(slot.tail), slot.bodies) == (0, 0)
+    kept = put(slot, e.TextProduced("y"))
+    assert slot.recent(Seq(6), 100, 1 << 20) == kept
+
+
 def test_without_followers_nothing_is_kept() -> None:
     slot = make_slot()
     put(slot, ASSIGNED)

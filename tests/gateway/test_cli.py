@@ -54,7 +54,7 @@ def _program(*words: str, code: str = "") -> subprocess.CompletedProcess[str]:
 def test_a_short_command_imports_little() -> None:
     code = (
         "import sys; from fleetgate.gateway.cli import main; code = main(['version']); "
-        "print(sorted({'trio', 'structlog', 'rich', 'cattrs', 'google.protobuf', 'ssl'}"
+        "print(sorted({'attrs', 'trio', 'structlog', 'rich', 'cattrs', 'google.protobuf', 'ssl'}"
         " & set(sys.modules))); sys.exit(code)"
     )
     ended = _program(code=code)

@@ -202,6 +202,35 @@ async def test_a_worker_is_announced_records_and_is_told_what_is_durable(rig: Ri
     assert rig.driver.worker == worker_info().id
 
 
+async def test_what_frames_that_come_together_report_is_one_entry_in_the_journals_line(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await started(rig.hub)
+    rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(), "w"),)
+    rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(),)
+    await rig.go()
+    entries: list[list[int | None]] = []
+    record = rig.hub.record_heard
+
+    def record_heard(*args: Any) -> bool:
+        entries.append([seq for _, seq in args[3]])
+        return record(*args)
+
+    monkeypatch.setattr(rig.hub, "record_heard", record_heard)
+    rig.puppet.on["receive"] = lambda frame: (
+        api.Record(run, (e.TextProduced("x"),), frame[0]),
+        *((api.Settle(run, OrderNumber(0)),) if frame == b"\x03" else ()),
+        *((api.Pause(),) if frame == b"\x05" else ()),
+    )
+    await rig.peer.send_some([bytes([seq]) for seq in range(1, 8)])
+    await wait_all_tasks_blocked()
+    assert entries == [[1, 2, 3], [4, 5]], "before any other step for the hub, and before a wait"
+    rig.driver._call(lambda now: (api.Record(run, (DONE,), 9), api.Resume()))
+    await wait_all_tasks_blocked()
+    assert entries == [[1, 2, 3], [4, 5], [9], [6, 7]]
+    assert (await describe(rig.hub, run)).last_seq == 7
+
+
 async def test_records_without_a_worker_are_reported_and_not_taken(rig: Rig) -> None:
     rig.puppet.on["opened"] = lambda: (
         api.Record(RunId("r"), (DONE,)),

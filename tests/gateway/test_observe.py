@@ -1,31 +1,27 @@
-"""One vocabulary of log lines, without payloads and secrets."""
+"""What observers say, how often, and what they count."""
 
 from __future__ import annotations
 
 import io
 import json
+import logging
 from typing import Any
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fleetgate.gateway.config import ConfigError, Problem
 from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.logs import Log
 from fleetgate.gateway.observe import (
-    LEVELS,
-    MAX_MEMBER,
     MAX_REPORTS,
-    REDACTED,
-    SECRET_KEYS,
+    TRANSPORTS,
     Counters,
     EntryObserver,
     GatewayObserver,
     LinkObserver,
-    Log,
-    Said,
+    LoggingBridge,
+    bridge_logging,
 )
 from fleetgate.gateway.settings import LogLevel
+from fleetgate.transports.api import LinkBroken
 
 ENTRY = Entry("south", "hosts", "rvbox", "wss://h:1", True, None)
 
@@ -37,66 +33,6 @@ def _lines(stream: io.StringIO) -> list[dict[str, Any]]:
 def _log(level: LogLevel = "debug") -> tuple[Log, io.StringIO]:
     stream = io.StringIO()
     return Log(level, stream), stream
-
-
-def test_elsewhere_than_on_a_terminal_a_line_is_json() -> None:
-    log, stream = _log()
-    log.say(Said.LINK_UP, entry="hosts", peer="1.2.3.4:5", nothing=None, count=3)
-    (line,) = _lines(stream)
-    assert line.pop("timestamp").endswith("Z")
-    assert line == {
-        "event": "link_up",
-        "level": "info",
-        "entry": "hosts",
-        "peer": "1.2.3.4:5",
-        "count": 3,
-    }
-
-
-def test_on_a_terminal_a_line_is_for_people() -> None:
-    stream = io.StringIO()
-    Log("info", stream, terminal=True).say(Said.LINK_DOWN, reason="bye")
-    assert "link_down" in stream.getvalue()
-    assert "reason" in stream.getvalue()
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(stream.getvalue())
-
-
-def test_the_level_counts_and_may_change() -> None:
-    log, stream = _log("warning")
-    log.say(Said.LINK_UP)
-    log.level = "info"
-    log.say(Said.LINK_DOWN)
-    assert [line["event"] for line in _lines(stream)] == ["link_down"]
-
-
-def test_the_vocabulary_has_known_levels_and_no_doubles() -> None:
-    assert {said.level for said in Said} <= set(LEVELS)
-    assert len({said.event for said in Said}) == len(Said)
-
-
-@pytest.mark.parametrize("key", sorted(SECRET_KEYS))
-def test_secrets_and_payloads_are_redacted(key: str) -> None:
-    log, stream = _log()
-    log.say(Said.LINK_REPORT, **{key: "hunter2"})
-    assert "hunter2" not in stream.getvalue()
-    assert _lines(stream)[0][key] == REDACTED
-
-
-@given(st.text())
-def test_a_line_is_one_line_whatever_a_peer_says(reason: str) -> None:
-    log, stream = _log()
-    log.say(Said.LINK_DOWN, reason=reason, keys=(reason, 1))
-    text = stream.getvalue()
-    assert text.count("\n") == 1
-    assert "\x1b" not in text
-    assert len(json.loads(text)["reason"]) <= 6 * MAX_MEMBER + 1
-
-
-def test_long_members_are_cut() -> None:
-    log, stream = _log()
-    log.say(Said.LINK_DOWN, reason="x" * 10_000)
-    assert _lines(stream)[0]["reason"] == "x" * MAX_MEMBER + "…"
 
 
 def test_reports_become_a_line_and_a_counter_and_are_muted_when_they_repeat() -> None:
@@ -187,3 +123,55 @@ def test_a_refused_reload_says_every_problem() -> None:
         "gw.toml:2: gateway.nam: unknown key",
         "gw.toml:9: route[1].to: nothing",
     ]
+
+
+def _logger(name: str, log: Log, counters: Counters) -> logging.Logger:
+    logger = logging.Logger(name)
+    logger.addHandler(LoggingBridge(log, counters))
+    return logger
+
+
+def test_what_listeners_report_becomes_a_line() -> None:
+    log, stream = _log()
+    counters = Counters()
+    logger = _logger(TRANSPORTS, log, counters)
+    logger.warning("%s: %r", "handshake_failed", LinkBroken("no TLS handshake: bad\x1b"))
+    logger.warning("%s: %r", "handler_failed", ValueError("the-payload"))
+    logger.info("%s: %r", "links_full", None)
+    lines = [(line["event"], line["what"], line["reason"]) for line in _lines(stream)]
+    assert lines == [
+        ("listener_report", "handshake_failed", "no TLS handshake: bad^["),
+        ("listener_report", "handler_failed", "ValueError"),
+    ]
+    assert counters.snapshot() == {"handler_failed": 1, "handshake_failed": 1}
+
+
+def test_of_a_library_only_the_sentence_is_taken() -> None:
+    log, stream = _log()
+    _logger("some.library", log, Counters()).error("bad frame %s", "the-payload")
+    (line,) = _lines(stream)
+    assert (line["logger"], line["note"]) == ("some.library", "bad frame %s")
+
+
+def test_a_flood_of_reports_is_a_few_lines() -> None:
+    log, stream = _log()
+    counters = Counters()
+    logger = _logger(TRANSPORTS, log, counters)
+    for _ in range(1000):
+        logger.warning("%s: %r", "handshake_failed", LinkBroken("no"))
+    counts = [line["count"] for line in _lines(stream)]
+    assert counts == [*range(1, MAX_REPORTS + 1), 32, 64, 128, 256, 512]
+    assert counters.snapshot() == {"handshake_failed": 1000}
+
+
+def test_the_bridge_takes_the_place_of_other_handlers() -> None:
+    log, stream = _log()
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    try:
+        bridge_logging(log, Counters())
+        logging.getLogger("x.y").warning("odd")
+        assert [line["logger"] for line in _lines(stream)] == ["x.y"]
+        assert len(root.handlers) == 1
+    finally:
+        root.handlers[:], root.level = before

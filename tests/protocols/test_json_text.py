@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import UserDict, UserList
 
 import pytest
 from hypothesis import given
@@ -161,6 +162,12 @@ def test_free_form_keys_are_written_in_byte_order() -> None:
 
 def test_what_json_has_no_word_for_is_written_as_null() -> None:
     assert dump({"a": [math.nan, 1], "b": (math.inf,)}) == '{"a":[null,1],"b":[null]}'
+
+
+def test_any_mapping_and_any_sequence_is_written_and_nothing_else() -> None:
+    assert dump({"a": UserList([1, UserDict({"b": 2})])}) == '{"a":[1,{"b":2}]}'
+    with pytest.raises(TypeError, match="a set is not JSON"):
+        dump({1, 2})  # type: ignore[arg-type]
 
 
 @given(FREE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -9,10 +10,19 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from fleetgate.transports.api import FrameTooLong, Link, LinkError, LinkStatistics, Options
+from fleetgate.transports.api import (
+    FrameTooLong,
+    Link,
+    LinkBroken,
+    LinkError,
+    LinkStatistics,
+    Options,
+)
 from fleetgate.transports.backlog import BatchedLink
 from fleetgate.transports.faults import Faults, FaultyLink
+from fleetgate.transports.framing import make_framer
 from fleetgate.transports.memory import memory_link_pair
+from fleetgate.transports.stream import StreamLink
 from fleetgate.transports.testing import LinkTraits, check_link, clogged, open_link_pair
 
 TRAITS = LinkTraits(codes=True, cut_spoils=False)
@@ -82,15 +92,12 @@ class CountsNothing(Wrapped):
         return LinkStatistics()
 
 
-class TearsFrames(Wrapped):
-    async def send_some(self, frames: Sequence[bytes]) -> None:
-        for frame in frames:
-            try:
-                await self.link.send(frame)
-            except trio.Cancelled:
-                with trio.CancelScope(shield=True):
-                    await self.link.send(frame[: len(frame) // 2] + b"!")
-                raise
+class GoesOnAfterACut(StreamLink):
+    async def _write(self, data: bytes | bytearray) -> None:
+        try:
+            await self._stream.send_all(data)
+        except trio.BrokenResourceError as error:
+            raise LinkBroken("gone") from error
 
 
 async def drain(link: Link) -> None:
@@ -123,7 +130,6 @@ async def test_a_good_link_passes() -> None:
         (LosesWhatWasBeingReceived, "_loses_nothing"),
         (ForgetsTheCode, "_carries_codes"),
         (EndsWithoutTheEnd, "_ends_in_order"),
-        (TearsFrames, "_tears_no_frame"),
         (ClosesOnlyUncancelled, "_is_closed_though"),
         (CountsNothing, "_carries_both_ways"),
         (lambda link: FaultyLink(link, Faults(reorder=0.1)), "_carries_both_ways"),
@@ -137,6 +143,29 @@ async def test_a_broken_promise_is_found(
     with pytest.raises((AssertionError, ExceptionGroup)) as caught:
         await check_link(pairs(wrap), TRAITS)
     assert check in notes(caught.value)
+
+
+@asynccontextmanager
+async def careless() -> AsyncGenerator[tuple[Link, Link], None]:
+    near, far = (
+        GoesOnAfterACut(
+            trio.SocketStream(trio.socket.from_stdlib_socket(end)),
+            make_framer("varint", 1 << 20),
+            close_timeout=0.1,
+        )
+        for end in socket.socketpair()
+    )
+    try:
+        yield near, far
+    finally:
+        await near.close(None)
+        await far.close(None)
+
+
+async def test_a_torn_frame_is_found() -> None:
+    with pytest.raises((AssertionError, ExceptionGroup)) as caught:
+        await check_link(careless)
+    assert "_tears_no_frame" in notes(caught.value)
 
 
 def notes(error: BaseException) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import ssl
 from pathlib import Path
@@ -249,6 +250,6 @@ def test_what_is_wrong_with_a_file_is_said_by_name(certificates, strangers, tmp_
 async def test_a_file_that_went_bad_is_found_at_the_next_dial(certificates, tmp_path: Path) -> None:
     root = Path(shutil.copy(certificates.ca, tmp_path))
     async with open_dialer("tls://127.0.0.1:1", options(TlsFiles(ca=str(root)))) as dialer:
-        root.unlink()
+        os.unlink(root)
         with pytest.raises(DialFailed, match="cannot be read"):
             await dialer.dial()

@@ -16,6 +16,7 @@ from fleetgate.core.journal.rows import (
     EventRows,
     OrderRow,
     RunRow,
+    Standing,
     conflict_of,
     count,
     prepare,
@@ -83,10 +84,22 @@ def test_an_append_brings_no_other_run() -> None:
 @pytest.mark.parametrize("last", [None, 0, 1, 5])
 def test_i1_only_the_next_event_follows(last: int | None) -> None:
     run = make_run("a")
+    known = None if last is None else Standing(last, open=True)
     for first in range(1, 8):
         row = prepare(Append(run.id, make_events(run.id, first, 2), 0))
         assert isinstance(row, EventRows)
-        assert (conflict_of(row, last) is None) == (last is not None and first == last + 1)
+        assert (conflict_of(row, known) is None) == (last is not None and first == last + 1)
+
+
+def test_i5_nothing_follows_the_end_but_the_run_may_be_put() -> None:
+    run = make_run("a")
+    over = Standing(2, open=False)
+    row = prepare(Append(run.id, make_events(run.id, 3, 1), 0))
+    put = prepare(PutRun(ended(run, 2, acknowledged=2)))
+    assert isinstance(row, EventRows)
+    assert isinstance(put, RunRow)
+    assert "has ended; its event 3 cannot follow" in str(conflict_of(row, over))
+    assert conflict_of(put, over) is None
 
 
 def test_a_run_is_put_at_its_last_event() -> None:
@@ -94,11 +107,11 @@ def test_a_run_is_put_at_its_last_event() -> None:
     new = prepare(PutRun(make_run("a")))
     assert isinstance(run, RunRow)
     assert isinstance(new, RunRow)
-    assert conflict_of(run, 4) is None
+    assert conflict_of(run, Standing(4, open=True)) is None
     assert conflict_of(new, None) is None
-    assert "the journal's last is 3" in str(conflict_of(run, 3))
+    assert "the journal's last is 3" in str(conflict_of(run, Standing(3, open=True)))
     assert conflict_of(run, None) is not None
-    assert conflict_of(new, 4) is not None
+    assert conflict_of(new, Standing(4, open=True)) is not None
 
 
 def test_ended_runs_are_not_open() -> None:

@@ -142,7 +142,7 @@ def test_all_but_the_contradicting_groups_are_kept(connection: sqlite3.Connectio
     )
     assert {index: str(error) for index, error in refused.items()} == {
         1: "event 9 of run gui/a is not the next: its last is 2",
-        2: "an order is for run no/run, which the journal does not know",
+        2: "the journal does not know the run no/run; put it first",
     }
     assert seqs(tables.read(connection, run.id, 0, 9, 999)) == [1, 2, 3]
     assert tables.notes(connection, "a") == {}

@@ -365,6 +365,20 @@ def test_in_strict_parity_it_does_not_and_the_attachment_starts_behind_it() -> N
         )
 
 
+def test_a_snapshot_that_no_frame_holds_is_an_error_and_attaches_nothing() -> None:
+    run = large_runs(1, RunState.RUNNING)[0]
+    metadata = {"m": "\0" * 300_000}
+    run = attrs.evolve(run, id=ID, spec=attrs.evolve(run.spec, metadata=metadata))
+    with agree(play_daemon()) as play:
+        key = asks(play, 3, wire.AttachRun("run-1", 0), c.DescribeRun(ID))
+        error = slot()
+        play.reply(key, Accepted(run, run)).expect(
+            Sent(wire.Response(3, error)), Report("answer_too_large", "RunAnswer"), Resume()
+        )
+        assert error.value.code is Code.INTERNAL
+        play.deliver(number(ID, e.TextProduced("x"))).expect()
+
+
 def test_a_second_attachment_takes_the_first_one_s_place() -> None:
     with agree(play_daemon(lookback=0)) as play:
         attach(play, make_run(last_seq=Seq(2)))

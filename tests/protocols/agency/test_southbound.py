@@ -554,6 +554,17 @@ def test_a_gateway_that_stops_says_what_is_safe() -> None:
         play.closed().expect()
 
 
+@pytest.mark.parametrize("acknowledged", [3, 5, 9])
+def test_a_run_that_was_taken_up_is_acknowledged_as_far_as_the_journal_has_it(
+    acknowledged: int,
+) -> None:
+    run = snapshot(9, acknowledged)
+    with admit(play_client(), held(taken(5)), runs=(run,)) as play:
+        play.expect(Sent(slot()), WorkerReady())
+        said = [Sent(say(4, wire.AckEvents(ID, 5)))] if acknowledged < 5 else []
+        play.drain().expect(*said)
+
+
 def test_ends_that_nobody_confirms_are_forgotten_at_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,7 +5,7 @@ import pytest
 from fleetgate.core.commands import Prompt, RunSpec, Script, ShellCommand
 from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.events import RunState
-from fleetgate.protocols.rvbox.assigned import Assigned, Standing, make_command
+from fleetgate.protocols.rvbox.assigned import DIGEST, Assigned, Standing, make_command, note_digest
 from fleetgate.protocols.rvbox.testing import OTHER, UUID, make_run
 
 
@@ -17,6 +17,21 @@ def test_a_command_stands_where_the_journal_says() -> None:
     assert (old.standing, old.taken, old.committed, old.acked) == (Standing.TAKEN, 9, 9, 9)
     assert (old.running, old.inputs, old.canceling) == (True, 3, True)
     assert old.dispatch == new.dispatch
+
+
+def test_the_digest_is_stored_once_and_never_computed_again() -> None:
+    new = make_command(make_run())
+    assert not new.stored
+    note = note_digest(new)
+    assert new.stored
+    assert (note.run, note.name) == (UUID, DIGEST)
+    old = make_command(make_run(notes={note.name: note.value}, accepted=True))
+    assert old.stored
+    assert old.dispatch == new.dispatch
+    earlier = make_command(make_run(notes={DIGEST: "ab" * 32}))
+    assert earlier.dispatch.immutable_request_sha256 == b"\xab" * 32
+    for bad in (5, "zz"):
+        assert not make_command(make_run(notes={DIGEST: bad})).stored
 
 
 def test_a_command_with_a_script_has_an_upload() -> None:

@@ -65,6 +65,8 @@ class Side:
                 self.out.append(frame)
             case api.Wake(at=at):
                 self.wake = at
+            case api.Established():
+                pass
             case api.Report():
                 assert step.what == "rvbox_reconciled", step
             case _:
@@ -137,6 +139,9 @@ class Server(Side):
                 self.record(step)
             case api.Settle(run=id, number=number):
                 self.orders[id] = [o for o in self.orders[id] if o.number != number]
+            case api.Annotate(run=id, name=name, value=value):
+                noted = {**self.runs[id].notes, name: value}
+                self.runs[id] = attrs.evolve(self.runs[id], notes=noted)
             case api.Submit(reply_to=key):
                 answer_: Answer = RunNotFound("derived ids are found by nobody")
                 self.call(lambda one: one.reply(key, answer_, self.now))

@@ -1,6 +1,7 @@
 from fleetgate.core.commands import CancelRun
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import Opening, Send, Submit
+from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.daemon import Asked, Daemon
 from fleetgate.protocols.rvbox.settings import ClientSettings
@@ -12,6 +13,12 @@ def daemon() -> Daemon:
     made = Daemon(ClientSettings(shells=("none", "zsh")))
     made.opening = Opening(link="edge")
     return made
+
+
+_SERVER = {
+    w.ClientHello: (w.ServerWelcome(), w.ReconcileRequest()),
+    w.ReconcileSnapshot: (w.ReconcileResult(),),
+}
 
 
 def test_i12_a_run_is_named_within_its_link() -> None:
@@ -27,7 +34,12 @@ def test_what_may_not_be_sent_yet_is_held_and_sent_in_order() -> None:
     answers = [w.CommandAccepted(UUID, n, True) for n in (1, 2)]
     for answer in answers:
         assert one.send(answer) == ()
-    one.session.phase = Phase.OPEN
+    for kind in (w.ClientHello, w.ReconcileSnapshot):
+        one.session.send(kind())
+        for opened in _SERVER.get(kind, ()):
+            frame = codec.encode(w.Envelope("s", 1, opened))
+            one.session.take(frame)
+    assert one.session.phase is Phase.OPEN
     assert clear(one.release()) == answers
     assert one.release() == []
     (sent,) = one.send(answers[0])

@@ -24,10 +24,10 @@ from fleetgate.core.errors import InvalidArgument, UnsupportedInput
 from fleetgate.core.events import Decision, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.run import Run
-from fleetgate.protocols.api import Record, ReportCapacity, Send, Settle
+from fleetgate.protocols.api import Annotate, Record, ReportCapacity, Send, Settle
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.assigned import Standing
+from fleetgate.protocols.rvbox.assigned import DIGEST, Standing
 from fleetgate.protocols.rvbox.settings import ServerSettings
 from fleetgate.protocols.rvbox.southbound import ServerConnection
 from fleetgate.protocols.rvbox.stdin import LARGEST
@@ -75,7 +75,8 @@ def test_a_start_is_a_dispatch_of_the_current_session() -> None:
         greeted_server(talk).perform(start(run))
         dispatch = to_dispatch(run.id, run.spec, run.created)
         expected = attrs.evolve(dispatch, command_revision=1, target_session_generation=7)
-        assert talk.steps() == [expected]
+        note = Annotate(run.id, DIGEST, dispatch.immutable_request_sha256.hex())
+        assert talk.steps() == [note, expected]
 
 
 @pytest.mark.parametrize(

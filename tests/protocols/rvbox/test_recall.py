@@ -7,7 +7,7 @@ from fleetgate.core.errors import RunNotFound, Unavailable
 from fleetgate.core.events import Outcome, Reason, RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.run import Run
-from fleetgate.protocols.api import Ack, Annotate, Close, Follow, Submit, Unfollow
+from fleetgate.protocols.api import Ack, Annotate, Close, Established, Follow, Submit, Unfollow
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.retained import FORGOTTEN, LINES
@@ -197,6 +197,16 @@ def resumed(talk: Talk, run: Run, *targets: w.ReconcileTarget) -> list:
     talk.reply(asked(talk, *targets), RunList((run,))).take()
     talk.put(w.ReconcileResult())
     return talk.steps()
+
+
+def test_a_session_is_established_by_its_first_result_and_not_before() -> None:
+    with talk_to_client() as talk:
+        talk.reply(asked(talk), RunList(()))
+        assert Established() not in talk.take()
+        talk.put(w.ReconcileResult((), ()))
+        assert Established() in talk.take()
+        talk.put(w.ReconcileResult((), ()))
+        assert Established() not in talk.take()
 
 
 @pytest.mark.parametrize(

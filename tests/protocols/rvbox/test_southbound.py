@@ -17,6 +17,7 @@ from fleetgate.core.events import Outcome, Reason, RunFinished, RunState, StateC
 from fleetgate.core.ids import Epoch, OrderNumber, RunId
 from fleetgate.core.run import Run
 from fleetgate.protocols.api import (
+    Annotate,
     AnnounceWorker,
     Close,
     Record,
@@ -28,6 +29,7 @@ from fleetgate.protocols.api import (
 )
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.assigned import DIGEST
 from fleetgate.protocols.rvbox.settings import ServerSettings
 from fleetgate.protocols.rvbox.testing import (
     OTHER,
@@ -88,6 +90,10 @@ def target_of(run: Run) -> w.ReconcileTarget:
 def dispatch_of(run: Run) -> w.CommandDispatch:
     dispatch = to_dispatch(run.id, run.spec, run.created)
     return attrs.evolve(dispatch, command_revision=1, target_session_generation=7)
+
+
+def note_of(run: Run) -> Annotate:
+    return Annotate(run.id, DIGEST, target_of(run).immutable_request_sha256.hex())
 
 
 # --- hello and admission
@@ -277,7 +283,12 @@ def test_a_run_that_was_never_accepted_is_dispatched_again_behind_the_result() -
     run = make_run()
     with talk_to_server() as talk:
         reconciled(talk, [Held(run, ())])
-        assert talk.steps() == [w.ReconcileResult(), dispatch_of(run), WorkerReady(4)]
+        assert talk.steps() == [
+            w.ReconcileResult(),
+            note_of(run),
+            dispatch_of(run),
+            WorkerReady(4),
+        ]
 
 
 def test_a_run_that_was_never_accepted_and_has_expired_ends_failed() -> None:
@@ -326,7 +337,7 @@ def test_another_request_under_our_uuid_is_terminated() -> None:
     run = make_run()
     with talk_to_server() as talk:
         reconciled(talk, [Held(run, ())], state_of(run, immutable_request_sha256=b"x" * 32))
-        result, again, _ = talk.steps()
+        result, _, again, _ = talk.steps()
         assert result == w.ReconcileResult((UUID,))
         assert again == dispatch_of(run)
 
@@ -446,7 +457,7 @@ def test_30_seconds_without_an_answer_bring_about_a_reconcile() -> None:
     run = make_run()
     with talk_to_server() as talk:
         greeted_server(talk).perform(start(run))
-        assert talk.steps() == [dispatch_of(run)]
+        assert talk.steps() == [note_of(run), dispatch_of(run)]
         talk.tick()
         assert talk.now == START + 30 * SECOND
         assert talk.steps() == [w.ReconcileRequest((target_of(run),))]
@@ -478,6 +489,7 @@ def test_while_the_two_sides_compare_orders_wait() -> None:
         assert talk.steps() == [
             w.ReconcileResult(),
             dispatch_of(first),
+            note_of(second),
             dispatch_of(second),
             ReportCapacity(3),
         ]

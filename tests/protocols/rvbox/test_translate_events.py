@@ -169,6 +169,7 @@ def test_every_outcome_is_an_exit(outcome: Outcome) -> None:
         (e.RunAssigned("w", 1), Lifecycle.QUEUED),  # type: ignore[arg-type]
         (e.StateChanged(RunState.QUEUED, "awaiting_script"), Lifecycle.AWAITING_SCRIPT),
         (e.StateChanged(RunState.STARTING, "accepted"), Lifecycle.QUEUED),
+        (e.StateChanged(RunState.STARTING, "awaiting_script"), Lifecycle.QUEUED),
         (e.StateChanged(RunState.WAITING), Lifecycle.RUNNING),
         (e.StateChanged(RunState.FINISHING), Lifecycle.RUNNING),
         (e.RunStarted(9), Lifecycle.RUNNING),

@@ -1,0 +1,79 @@
+"""The sessions that are known: which worker each lives at. Bookkeeping only."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from typing import Final
+
+from fleetgate.core.ids import SessionId, WorkerId
+from fleetgate.core.run import Run
+from fleetgate.core.session import Session, bind, opened
+
+KNOWN_SESSIONS: Final = 10_000
+"""Sessions whose worker is remembered; the ones used longest ago are forgotten first, and a
+run that continues one of those goes to any worker."""
+
+
+def continued(run: Run) -> str | None:
+    """The session that a run continues: by our id, or by its worker's own."""
+    return run.work.session or run.work.resume
+
+
+def session_of(run: Run) -> str | None:
+    """The session that a run belongs to, once it has one."""
+    return run.work.session or run.native_session or run.work.resume
+
+
+class Sessions:
+    """Sessions by pool and name; the same name in two pools is two sessions."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Session] = OrderedDict()
+
+    def home(self, run: Run) -> WorkerId | None:
+        """The worker that the run's session lives at, if it continues a known one."""
+        name = continued(run)
+        session = self._known.get(_key(run.pool, name)) if name else None
+        return None if session is None else session.worker
+
+    def open(self, run: Run, native_session: str, worker: WorkerId) -> Session:
+        """A worker named the session of a run; the session as it is now."""
+        key = _key(run.pool, run.work.session or native_session)
+        session = bind(self._known.get(key), SessionId(key), worker)
+        self._known[key] = session = opened(session, native_session)
+        self._known.move_to_end(key)
+        return session
+
+    def forget_oldest(self) -> SessionId | None:
+        """Forget one, where too many are known; its id."""
+        if len(self._known) <= KNOWN_SESSIONS:
+            return None
+        return SessionId(self._known.popitem(last=False)[0])
+
+    def forget(self, name: str) -> list[tuple[str, SessionId]]:
+        """Forget the sessions of this name; their pools and ids."""
+        keys = [key for key in self._known if key.partition("/")[2] == name]
+        for key in keys:
+            del self._known[key]
+        return [(key.partition("/")[0], SessionId(key)) for key in keys]
+
+    def remember(self, key: str, note: bytes) -> None:
+        """Take up a session from its note."""
+        kept = json.loads(note)
+        worker = WorkerId(kept["worker"])
+        self._known[key] = Session(SessionId(key), worker, kept["native"], kept["generation"])
+
+
+def note_of(session: Session) -> bytes:
+    """What must survive a restart of the gateway."""
+    kept = {
+        "worker": session.worker,
+        "native": session.native_session,
+        "generation": session.generation,
+    }
+    return json.dumps(kept).encode()
+
+
+def _key(pool: str, name: str) -> str:
+    return f"{pool}/{name}"

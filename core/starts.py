@@ -1,0 +1,137 @@
+"""Accepting runs: once each, routed, durable; and refusing them while something stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import trio
+
+from fleetgate.core import commands as c
+from fleetgate.core.answers import Accepted
+from fleetgate.core.crew import Crew
+from fleetgate.core.deadlines import Deadlines
+from fleetgate.core.errors import Conflict, ResourceExhausted, Stopping
+from fleetgate.core.events import Event
+from fleetgate.core.ids import RunId
+from fleetgate.core.journal.api import Done, PutOrder, PutRun, Write
+from fleetgate.core.ledger import Ledger
+from fleetgate.core.orders import Orders
+from fleetgate.core.run import Run, decide, start
+from fleetgate.core.slots import Slot
+
+
+class Starts:
+    """The door that runs come in by, as a whole and for each northbound entry."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        crew: Crew,
+        orders: Orders,
+        deadlines: Deadlines,
+        route: Callable[[Run], Run],
+    ) -> None:
+        self._ledger = ledger
+        self._crew = crew
+        self._orders = orders
+        self._deadlines = deadlines
+        self._route = route
+        self._pending: dict[RunId, tuple[str, trio.Event]] = {}
+        self._stopping: set[str] = set()
+        self._changed = trio.Event()
+        self.draining = False
+
+    async def start(self, command: c.StartRun) -> Accepted:
+        """Accept a run; the same one again is answered as it stands (I6).
+
+        Raises: `Refusal`. Cancelled, it may or may not be accepted.
+        """
+        while (pending := self._pending.get(command.run)) is not None:
+            await pending[1].wait()
+        self._check_open(command.origin.link)
+        done = trio.Event()
+        self._pending[command.run] = (command.origin.link, done)
+        try:
+            return await self._start_alone(command)
+        finally:
+            del self._pending[command.run]
+            done.set()
+            self.tell()
+
+    def _check_open(self, link: str) -> None:
+        if self.draining:
+            raise Stopping("the gateway is stopping; start the run once it is back")
+        if link in self._stopping:
+            raise Stopping(f"{link} is stopping and takes no new runs")
+
+    async def _start_alone(self, command: c.StartRun) -> Accepted:
+        known = await self._ledger.written(command.run)
+        if known is not None:
+            decide(known, command)
+            seen = await self._ledger.seen(command.run)
+            return Accepted(seen, seen)
+        limit = self._ledger.limits.open_runs
+        if len(self._ledger.slots) >= limit:
+            raise ResourceExhausted(
+                f"{limit} runs are open, which is the limit; wait for some to end"
+            )
+        verdict = start(command, self._ledger.clock())
+        slot = Slot(*self._orders.opening(self._route(verdict.run)))
+        await self._ledger.commit(partial(self._enqueue, slot, verdict.events))
+        return Accepted(None, slot.seen())
+
+    def _enqueue(self, slot: Slot, events: Sequence[Event], done: Done) -> None:
+        writes: list[Write] = [PutRun(slot.run)]
+        writes += (PutOrder(open_.order) for open_ in slot.orders.values())
+
+        def started(error: Exception | None) -> None:
+            if error is None:
+                self._open(slot, events)
+            done(error)
+
+        self._ledger.journal.enqueue(writes, started, may_fail=True)
+
+    def _open(self, slot: Slot, events: Sequence[Event]) -> None:
+        self._ledger.slots[slot.run.id] = slot
+        self._ledger.record(slot, events)
+        self._deadlines.opened(slot)
+        if not slot.run.awaits_script:
+            self._crew.line_up(slot)
+            self._crew.dispatch(slot.run.pool)
+
+    def stop(self, link: str, mode: c.StopMode) -> list[Slot]:
+        """Accept no more runs of a northbound entry; those that are open.
+
+        Raises: `Stopping`, `Conflict` (there are some, and it was to stop if idle).
+        """
+        if link in self._stopping:
+            raise Stopping(f"{link} is already stopping")
+        count = self._count(link)
+        if count and mode is c.StopMode.IF_IDLE:
+            raise Conflict(f"{link} has {count} open run(s); cancel them or drain")
+        self._stopping.add(link)
+        self.tell()
+        return self._of(link)
+
+    async def wait_stopped(self, link: str) -> None:
+        """Wait until the entry was stopped and its last run has ended."""
+        while link not in self._stopping or self._count(link):
+            await self._changed.wait()
+
+    def tell(self) -> None:
+        """A run has ended, or something else that `wait_stopped` may wait for."""
+        self._changed.set()
+        self._changed = trio.Event()
+
+    def _count(self, link: str) -> int:
+        """Open runs of an entry, those among them that are just being accepted."""
+        pending = sum(each == link for each, _ in self._pending.values())
+        return len(self._of(link)) + pending
+
+    def _of(self, link: str) -> list[Slot]:
+        return [
+            slot
+            for slot in self._ledger.slots.values()
+            if slot.run.origin.link == link and not slot.visible.state.terminal
+        ]

@@ -1,0 +1,105 @@
+"""Operations of the front end, good and bad."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetgate.core.commands import CancelScope, Prompt, RunSpec, ShellCommand, Signal
+from fleetgate.core.events import Decision
+from fleetgate.gateway.fakes import operations as ops
+from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER, BadLine, read_operation
+
+
+def read(**members: object) -> tuple[str | None, ops.Operation]:
+    return read_operation(json.dumps(members).encode(), CONTROLLER)
+
+
+@pytest.mark.parametrize(
+    ("members", "operation"),
+    [
+        ({"op": "workers"}, ops.Workers()),
+        (
+            {"op": "start", "run": "r", "input": {"prompt": "hi"}},
+            ops.Start("r", RunSpec(Prompt("hi"))),
+        ),
+        (
+            {
+                "op": "start",
+                "run": "r",
+                "worker": "w",
+                "input": {"line": "ls"},
+                "interactive": True,
+            },
+            ops.Start("r", RunSpec(ShellCommand(line="ls"), interactive=True), "w"),
+        ),
+        (
+            {"op": "send", "run": "r", "text": "x", "newline": True},
+            ops.Send("r", "x", newline=True),
+        ),
+        ({"op": "close_input", "run": "r"}, ops.CloseInput("r")),
+        (
+            {"op": "signal", "run": "r", "signal": "interrupt"},
+            ops.SignalOp("r", Signal.INTERRUPT),
+        ),
+        ({"op": "cancel", "run": "r"}, ops.Cancel("r")),
+        (
+            {"op": "cancel", "run": "r", "scope": "session"},
+            ops.Cancel("r", CancelScope.SESSION),
+        ),
+        (
+            {"op": "approve", "run": "r", "approval": "a", "decision": "deny"},
+            ops.Approve("r", "a", Decision.DENY),
+        ),
+        ({"op": "follow", "run": "r", "after": 3}, ops.Follow("r", 3)),
+        ({"op": "unfollow", "run": "r"}, ops.Unfollow("r")),
+        ({"op": "ack", "run": "r", "through": 1 << 64}, ops.Ack("r", 1 << 64)),
+        ({"op": "status", "run": "r"}, ops.Status("r")),
+        ({"op": "wait", "run": "r", "timeout_ms": 5}, ops.Wait("r", 5)),
+        ({"op": "usage"}, ops.Usage()),
+        ({"op": "drop"}, ops.Drop()),
+        ({"op": "raw", "data_base64": "AA=="}, ops.Raw("AA==")),
+        ({"op": "quit"}, ops.Quit()),
+    ],
+)
+def test_an_operation_is_read(members: dict[str, object], operation: ops.Operation) -> None:
+    assert read(id="1", **members) == ("1", operation)
+
+
+@pytest.mark.parametrize(
+    ("line", "id", "words"),
+    [
+        (b"", None, "one JSON object"),
+        (b"{", None, "one JSON object"),
+        (b"[1]", None, "a JSON object"),
+        (b'{"op":"quit"}', None, "id: expected a string"),
+        (b'{"op":"quit","id":7}', None, "id: expected a string"),
+        (b'{"op":"strat","id":"1"}', "1", "did you mean start?"),
+        (b'{"id":"1"}', "1", "op: no operation"),
+        (b'{"op":"follow","id":"1","run":"r","aftre":1}', "1", "did you mean after?"),
+        (b'{"op":"follow","id":"1"}', "1", "run: is missing"),
+        (b'{"op":"send","id":"1","run":7}', "1", "run: expected a string"),
+        (b'{"op":"start","id":"1","run":"r","input":{"lien":"x"}}', "1", "input"),
+        (b'{"op":"signal","id":"1","run":"r","signal":"stop"}', "1", "interrupt"),
+    ],
+)
+def test_a_bad_line_is_refused_in_words(line: bytes, id: str | None, words: str) -> None:
+    with pytest.raises(BadLine) as refused:
+        read_operation(line, CONTROLLER)
+    assert refused.value.id == id
+    assert words in refused.value.refusal.message
+
+
+def test_a_worker_takes_other_operations_than_a_controller() -> None:
+    assert read_operation(b'{"op":"runs","id":"1"}', WORKER) == ("1", ops.Runs())
+    with pytest.raises(BadLine):
+        read_operation(b'{"op":"start","id":"1","run":"r","input":{"prompt":"x"}}', WORKER)
+
+
+@given(st.binary())
+def test_any_bytes_are_an_operation_or_a_bad_line(line: bytes) -> None:
+    with pytest.raises(BadLine):
+        read_operation(line, CONTROLLER)

@@ -1,0 +1,51 @@
+"""A small gateway around one entry."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from fleetgate.core import commands as c
+from fleetgate.core.errors import NoRoute
+from fleetgate.core.ids import RunId
+from fleetgate.core.routing import OPERATOR
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.small import LOCAL, open_small
+from fleetgate.gateway.testing import SeenHouse
+from fleetgate.protocols import agency, rvbox
+from fleetgate.transports.api import AddressError
+
+CLIENT = Entry(
+    "south", "daemon", "agency", "memory:daemon", False, agency.ADAPTER.southbound.settings()
+)
+HOST = Entry(
+    "north", "server", "rvbox", "memory:server", False, rvbox.ADAPTER.northbound.settings()
+)
+
+
+async def test_a_controller_routes_the_operators_runs_to_its_worker(
+    autojump_clock: MockClock,
+) -> None:
+    seen = SeenHouse()
+    async with open_small(CLIENT, "fake", "memory:", seen) as small:
+        run = RunId("r")
+        await small.hub.submit(c.StartRun(run, c.RunSpec(c.Prompt("x")), c.Origin(OPERATOR, "r")))
+        await trio.sleep(5)
+        assert seen.entries["daemon"].named("retrying")
+        assert small.drivers == []
+
+
+async def test_a_worker_routes_its_controllers_runs_to_the_local_pool() -> None:
+    async with open_small(HOST, "fake", "memory:", SeenHouse()) as small:
+        assert small.hub.router.route("server", c.RunSpec(c.ShellCommand(line="x")))[0] == LOCAL
+        with pytest.raises(NoRoute):
+            small.hub.router.route(OPERATOR, c.RunSpec(c.ShellCommand(line="x")))
+
+
+async def test_an_address_that_makes_no_sense_is_an_error() -> None:
+    bad = Entry("north", "x", "agency", "nowhere", True, agency.ADAPTER.northbound.settings())
+    with pytest.raises(BaseException) as raised:  # noqa: PT011 - a group, whose leaf is checked
+        async with open_small(bad, "fake", "memory:", SeenHouse()):
+            pass
+    assert raised.group_contains(AddressError) or isinstance(raised.value, AddressError)

@@ -1,0 +1,83 @@
+"""One vocabulary of log lines, without payloads and secrets."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetgate.gateway.logs import LEVELS, MAX_MEMBER, REDACTED, SECRET_KEYS, Log, Said
+from fleetgate.gateway.settings import LogLevel
+
+
+def _lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def _log(level: LogLevel = "debug") -> tuple[Log, io.StringIO]:
+    stream = io.StringIO()
+    return Log(level, stream), stream
+
+
+def test_elsewhere_than_on_a_terminal_a_line_is_json() -> None:
+    log, stream = _log()
+    log.say(Said.LINK_UP, entry="hosts", peer="1.2.3.4:5", nothing=None, count=3)
+    (line,) = _lines(stream)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "link_up",
+        "level": "info",
+        "entry": "hosts",
+        "peer": "1.2.3.4:5",
+        "count": 3,
+    }
+
+
+def test_on_a_terminal_a_line_is_for_people() -> None:
+    stream = io.StringIO()
+    Log("info", stream, terminal=True).say(Said.LINK_DOWN, reason="bye")
+    assert "link_down" in stream.getvalue()
+    assert "reason" in stream.getvalue()
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(stream.getvalue())
+
+
+def test_the_level_counts_and_may_change() -> None:
+    log, stream = _log("warning")
+    log.say(Said.LINK_UP)
+    log.level = "info"
+    log.say(Said.LINK_DOWN)
+    assert [line["event"] for line in _lines(stream)] == ["link_down"]
+
+
+def test_the_vocabulary_has_known_levels_and_no_doubles() -> None:
+    assert {said.level for said in Said} <= set(LEVELS)
+    assert len({said.event for said in Said}) == len(Said)
+
+
+@pytest.mark.parametrize("key", sorted(SECRET_KEYS))
+def test_secrets_and_payloads_are_redacted(key: str) -> None:
+    log, stream = _log()
+    log.say(Said.LINK_REPORT, **{key: "hunter2"})
+    assert "hunter2" not in stream.getvalue()
+    assert _lines(stream)[0][key] == REDACTED
+
+
+@given(st.text())
+def test_a_line_is_one_line_whatever_a_peer_says(reason: str) -> None:
+    log, stream = _log()
+    log.say(Said.LINK_DOWN, reason=reason, keys=(reason, 1))
+    text = stream.getvalue()
+    assert text.count("\n") == 1
+    assert "\x1b" not in text
+    assert len(json.loads(text)["reason"]) <= 6 * MAX_MEMBER + 1
+
+
+def test_long_members_are_cut() -> None:
+    log, stream = _log()
+    log.say(Said.LINK_DOWN, reason="x" * 10_000)
+    assert _lines(stream)[0]["reason"] == "x" * MAX_MEMBER + "…"

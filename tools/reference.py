@@ -1,0 +1,97 @@
+"""Write the tables of the protocols' own settings into docs/reference/config.md.
+
+`python tools/reference.py` writes them anew, `--check` says whether they are current. The
+words are those of the settings classes, so that there is one place to change them.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+
+from fleetgate.gateway.config_entries import Facing, side_of
+from fleetgate.gateway.registry import builtin
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "config.md"
+FACINGS: tuple[Facing, ...] = ("south", "north")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write the tables, or with `--check` compare them."""
+    old = PAGE.read_text()
+    new = rendered(old)
+    if "--check" not in argv:
+        PAGE.write_text(new)
+        return 0
+    if new != old:
+        sys.stderr.write(f"{PAGE} is not current; run: python tools/reference.py\n")
+        return 1
+    return 0
+
+
+def rendered(page: str) -> str:
+    """The page with every table as the settings are now."""
+    for adapter in builtin():
+        for facing in FACINGS:
+            begin, end = f"<!-- {adapter.name} {facing} -->\n", "<!-- end -->\n"
+            table = make_table(side_of(adapter, facing).settings)
+            found = re.compile(re.escape(begin) + r".*?" + re.escape(end), re.DOTALL)
+            if not found.search(page):
+                raise SystemExit(f"{PAGE} has no place for {adapter.name} {facing}: {begin}{end}")
+            page = found.sub(lambda _, text=begin + table + end: text, page)
+    return page
+
+
+def make_table(settings: type[Any]) -> str:
+    """One row for each setting: key, default, what its class says of it."""
+    words = words_of(settings)
+    made = settings()
+    rows = ["| key | default | |\n|---|---|---|\n"]
+    for name in attrs.fields_dict(settings):
+        default = as_toml(getattr(made, name))
+        rows.append(f"| `{name}` | {default} | {words.get(name, '')} |\n")
+    return "".join(rows)
+
+
+def words_of(settings: type[Any]) -> dict[str, str]:
+    """The strings under the members of a class."""
+    body = ast.parse(inspect.getsource(settings)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    words: dict[str, str] = {}
+    name = ""
+    for node in body.body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                continue
+            case ast.Expr(value=ast.Constant(value=str(text))) if name:
+                words[name] = " ".join(text.split())
+            case _:
+                continue
+    return words
+
+
+def as_toml(value: object) -> str:
+    """A default as one would write it."""
+    match value:
+        case bool():
+            return f"`{str(value).lower()}`"
+        case str():
+            return f'`"{value}"`'
+        case tuple():
+            items = cast(tuple[object, ...], value)
+            return "`[" + ", ".join(as_toml(item).strip("`") for item in items) + "]`"
+        case float():
+            return f"`{value:g}`"
+        case _:
+            return f"`{value}`"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
