@@ -34,7 +34,6 @@ from fleetgate.core.journal.api import (
     OpenRun,
     Pressure,
     PutNote,
-    PutRun,
     RunFilter,
 )
 from fleetgate.core.json import Json
@@ -138,13 +137,10 @@ class Hub:
         return await self._orders.give(slot, command, key)
 
     async def _command_ended(self, command: c.RunCommand) -> Accepted:
-        run = await self._ledger.seen(command.run)
-        verdict = decide(run, command)
-        if verdict.run != run:
-            await self._ledger.commit(
-                lambda done: self._journal.enqueue((PutRun(verdict.run),), done, may_fail=True)
-            )
-        return Accepted(run, verdict.run)
+        before, after = await self._ledger.change_ended(
+            command.run, lambda run: decide(run, command).run
+        )
+        return Accepted(before, after)
 
     async def _cancel_session(self, command: c.CancelRun) -> Answer:
         slot = self._ledger.slots.get(command.run)
@@ -230,9 +226,9 @@ class Hub:
         """
         slot = self._ledger.slots.get(run)
         if slot is None:
-            ended = await self._ledger.seen(run)
-            noted = attrs.evolve(ended, notes={**ended.notes, name: value})
-            await self._ledger.commit(lambda done: self._journal.enqueue((PutRun(noted),), done))
+            await self._ledger.change_ended(
+                run, lambda ended: attrs.evolve(ended, notes={**ended.notes, name: value})
+            )
             return
         slot.run = attrs.evolve(slot.run, notes={**slot.run.notes, name: value})
         await self._ledger.commit(partial(self._ledger.put, slot))

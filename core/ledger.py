@@ -9,10 +9,18 @@ from typing import TypeAlias
 import attrs
 import trio
 
-from fleetgate.core.errors import IllegalTransition, RunNotFound, Unavailable
-from fleetgate.core.events import Diagnosed, Event, Recorded, RunState, Source
+from fleetgate.core.errors import IllegalTransition, InvalidArgument, RunNotFound, Unavailable
+from fleetgate.core.events import (
+    Diagnosed,
+    Event,
+    Outcome,
+    Recorded,
+    RunFinished,
+    RunState,
+    Source,
+)
 from fleetgate.core.ids import RunId
-from fleetgate.core.journal.api import Append, Done, Journal, PutRun, Write
+from fleetgate.core.journal.api import Append, Done, Journal, JournalFailing, PutRun, Write
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import acknowledge
@@ -38,6 +46,7 @@ class Ledger:
         self.limits = limits
         self.slots: dict[RunId, Slot] = {}
         self._visible = visible
+        self._changing = trio.Lock()
         self._dirty: dict[Slot, None] = {}
         self._flag = trio.Event()
 
@@ -70,10 +79,26 @@ class Ledger:
                 slot.run = attrs.evolve(slot.run, acknowledged=reached)
                 self._put_acknowledged(slot)
             return
-        ended = await self.seen(id)
-        reached = acknowledge(ended.acknowledged, ended.last_seq, through)
-        if reached != ended.acknowledged:
-            self.write((PutRun(attrs.evolve(ended, acknowledged=reached)),))
+        await self.change_ended(
+            id,
+            lambda run: attrs.evolve(
+                run, acknowledged=acknowledge(run.acknowledged, run.last_seq, through)
+            ),
+        )
+
+    async def change_ended(self, id: RunId, change: Callable[[Run], Run]) -> tuple[Run, Run]:
+        """Change the row of a run that has ended; the run before and behind it. One change at
+        a time, so that none is lost: each reads what the one before has committed.
+
+        Raises: `RunNotFound`, `Unavailable`.
+        """
+        async with self._changing:
+            before = await self.seen(id)
+            after = change(before)
+            if after != before:
+                writes = (PutRun(after),)
+                await self.commit(lambda done: self.journal.enqueue(writes, done, may_fail=True))
+            return before, after
 
     def _put_acknowledged(self, slot: Slot) -> None:
         if slot.acknowledging:
@@ -122,6 +147,20 @@ class Ledger:
     ) -> None:
         """As `record`, for events of several origins: in one entry of the journal's line, which
         costs about as much as one event in it."""
+        marks = slot.marks()
+        try:
+            self._enqueue(slot, parts, also, then)
+        except ValueError as error:
+            slot.reset(marks)
+            self._record_singly(slot, parts, also, then, error)
+
+    def _enqueue(
+        self,
+        slot: Slot,
+        parts: Sequence[Part],
+        also: Sequence[Write],
+        then: Callable[[], None] | None,
+    ) -> None:
         now = self.clock()
         before = slot.run
         batch: list[Recorded] = []
@@ -134,6 +173,27 @@ class Ledger:
         append = Append(slot.run.id, recorded, slot.native_seq, changed)
         done = partial(self._appended, slot, recorded, slot.run, slot.native_seq, then)
         self.journal.enqueue((append, *also), done)
+
+    def _record_singly(
+        self,
+        slot: Slot,
+        parts: Sequence[Part],
+        also: Sequence[Write],
+        then: Callable[[], None] | None,
+        error: ValueError,
+    ) -> None:
+        """The journal cannot hold one of the events (half a surrogate pair, a number beyond 63
+        bits). Only that one is replaced, by what says so; a run must end all the same."""
+        singles = [((event,), source) for events, source in parts for event in events]
+        for at, (events, source) in enumerate(singles, 1):
+            rest = (also, then) if at == len(singles) else ((), None)
+            marks = slot.marks()
+            try:
+                self._enqueue(slot, ((events, source),), *rest)
+            except ValueError:
+                slot.reset(marks)
+                said = _unrecordable(events[0], error)
+                self._enqueue(slot, (((said,), source),), *rest)
 
     def _number(
         self,
@@ -167,8 +227,10 @@ class Ledger:
         then: Callable[[], None] | None,
         error: Exception | None,
     ) -> None:
-        if error is not None:
+        if isinstance(error, JournalFailing):
             return  # given up because the journal closes: nothing of it was shown to anyone
+        if error is not None:
+            raise error  # the journal and we disagree on the run: nothing more may be numbered
         slot.publish(batch, run, native_seq)
         self.touch(slot)
         if then is not None:
@@ -196,8 +258,9 @@ class Ledger:
     async def commit(self, enqueue: Callable[[Done], None]) -> None:
         """Let `enqueue` put something in line, and wait until it is durable.
 
-        Raises: `Unavailable`: it was given up, or is not durable in time (then it may
-        yet become so). Cancelled, it may or may not become durable.
+        Raises: `InvalidArgument`: a journal cannot hold it; `Unavailable`: it was given up, or
+        is not durable in time (then it may yet become so). Cancelled, it may or may not
+        become durable.
         """
         self.check()
         answered = trio.Event()
@@ -210,7 +273,10 @@ class Ledger:
 
         with trio.move_on_after(self.limits.answer_within / NANOS) as scope:
             await self.journal.wait_room()
-            enqueue(done)
+            try:
+                enqueue(done)
+            except ValueError as error:
+                raise InvalidArgument(f"the journal cannot hold this: {error}") from None
             await answered.wait()
         if errors:
             raise Unavailable(f"the journal cannot be written ({errors[0]}); try again later")
@@ -226,6 +292,14 @@ class Ledger:
             for slot in dirty:
                 slot.tell()
                 self._visible(slot)
+
+
+def _unrecordable(event: Event, error: ValueError) -> Event:
+    kind = type(event).__name__
+    text = f"{kind} could not be recorded ({type(error).__name__}); it holds what no journal can"
+    if isinstance(event, RunFinished):
+        return RunFinished(Outcome(event.outcome.state, event.outcome.reason, text))
+    return Diagnosed(text, "unrecordable")
 
 
 def _stamped(run: Run, source: Source | None, now: int) -> Run:

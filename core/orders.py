@@ -133,11 +133,15 @@ class Orders:
             done(error)
 
         writes = _writes(order, key, sent)
-        if verdict.events:
-            self._ledger.record(slot, verdict.events, also=writes, then=durable)
-        else:
-            row = PutRun(slot.written())
-            self._ledger.journal.enqueue((row, *writes), committed, may_fail=True)
+        try:
+            if verdict.events:
+                self._ledger.record(slot, verdict.events, also=writes, then=durable)
+            else:
+                row = PutRun(slot.written())
+                self._ledger.journal.enqueue((row, *writes), committed, may_fail=True)
+        except ValueError:  # a journal cannot hold it: nothing was put in line
+            slot.run = before
+            raise
 
 
 def _as_given(run: Run, given: Run) -> Run:

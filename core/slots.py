@@ -90,6 +90,14 @@ class Slot:
         """The run as committed."""
         return attrs.evolve(self.visible, last_seq=self.visible_seq, native_seq=self.visible_native)
 
+    def marks(self) -> tuple[Run, Seq, int, int]:
+        """Where the numbering stands, for `reset`."""
+        return self.run, self.last_seq, self.last_time, self.native_seq
+
+    def reset(self, marks: tuple[Run, Seq, int, int]) -> None:
+        """Take back the numbers given since `marks`. Nothing of them may have been enqueued."""
+        self.run, self.last_seq, self.last_time, self.native_seq = marks
+
     def number(self, event: Event, now: int, source: Source | None) -> Recorded:
         """Take the run's next number for `event`.
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
-from typing import Any, Final, Protocol, assert_never
+from typing import Any, Final, Protocol
 
 import attrs
 import trio
 
 from fleetgate.core.answers import Admission, Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
-from fleetgate.core.crew import Heard
-from fleetgate.core.errors import Fenced, Refusal, RunNotFound
+from fleetgate.core.errors import Refusal, RunNotFound
+from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
-from fleetgate.core.ids import Epoch, RunId, Seq, WorkerId
-from fleetgate.core.timers import NANOS, Clock
+from fleetgate.core.ids import RunId, WorkerId
+from fleetgate.core.timers import Clock
+from fleetgate.gateway.alarm import Alarm
+from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.outbox import Outbox
+from fleetgate.gateway.speaking import Speaker
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, ProtocolError, Steps
 from fleetgate.transports.api import Link, LinkError
@@ -39,13 +40,6 @@ CLOSE_WITHIN: Final = 5.0
 MAX_ASKED: Final = 256
 """Questions to the hub under way for one link; at it the link is not read until one is
 answered."""
-
-MAX_FOLLOWED: Final = 16_384
-"""Runs that one link may follow; one more ends the link. A follower is a task and a cursor,
-and an rvbox client retains up to 8,000 commands and follows each."""
-
-
-_run_of: Final = attrgetter("run")
 
 
 class Observer(Protocol):
@@ -89,18 +83,13 @@ class Driver:
         self._outbox = Outbox()
         self._calls: deque[Callable[[int], Steps]] = deque()
         self._calling = False
-        self._records: list[api.Record] = []
-        """What frames that came together report. It goes to the hub together, before anything
-        else goes there and before this task waits: one entry in the journal's line costs about
-        what one event in it costs."""
         self._resumed = trio.Event()
         self._resumed.set()
         self._asked = 0
         self._answered = trio.Event()
-        self._followers: dict[RunId, trio.CancelScope] = {}
-        self._worker: tuple[WorkerId, Epoch] | None = None
-        self._wake: int | None = None
-        self._rewound = trio.Event()
+        self._followers = Followers(hub, self._outbox, self._deliver)
+        self._speaker = Speaker(hub, observer)
+        self._alarm = Alarm(clock)
         self._closing: api.Close | None = None
         self._close_asked = trio.Event()
         self._ready = False
@@ -115,7 +104,7 @@ class Driver:
     @property
     def worker(self) -> WorkerId | None:
         """The worker that this link speaks for."""
-        return self._worker[0] if self._worker is not None else None
+        return self._speaker.worker
 
     async def run(self, opening: api.Opening) -> Ended:
         """Drive the connection until its link ends. Cancelled, the link is dropped. Either way
@@ -126,7 +115,7 @@ class Driver:
                 self._nursery = nursery
                 self._call(partial(self._connection.opened, opening))
                 nursery.start_soon(self._write)
-                nursery.start_soon(self._tick)
+                nursery.start_soon(self._alarm.run, self._tick)
                 nursery.start_soon(self._close_when_asked)
                 reason = await self._read()
                 nursery.cancel_scope.cancel()
@@ -152,9 +141,7 @@ class Driver:
         for step in steps:
             if isinstance(step, api.Record | api.WithdrawWorker):
                 self._perform(step)
-        self._record_all()
-        if self._worker is not None:
-            self._hub.withdraw(*self._worker, reason)
+        self._speaker.end(reason)
 
     def drain(self) -> None:
         """The gateway stops: have the peer told."""
@@ -186,8 +173,8 @@ class Driver:
         try:
             while self._calls and not self._over and self._closing is None:
                 self._make(self._calls.popleft())
-            if not more:
-                self._record_all()
+                if not (more or self._calls):
+                    self._speaker.flush()  # within the loop: it may bring about calls
         finally:
             self._calling = False
             self._calls.clear()
@@ -214,10 +201,9 @@ class Driver:
             case api.Send():
                 self._outbox.put(step.frame)
             case api.Record():
-                self._records.append(step)
+                self._speaker.record(step)
             case api.Wake():
-                self._wake = step.at
-                self._rewound.set()
+                self._alarm.set(step.at)
             case api.Pause():
                 if self._resumed.is_set():
                     self._resumed = trio.Event()
@@ -231,13 +217,17 @@ class Driver:
                 self._observer.report(step.what, step.detail, step.run)
             case api.Submit() | api.Annotate() | api.Ack() | api.Follow() | api.Unfollow():
                 self._perform_northbound(step)
+            case api.AnnounceWorker():
+                self._speaker.flush()
+                self._ask(partial(self._announce, step))
             case _:
-                self._perform_southbound(step)
+                self._ready = self._ready or isinstance(step, api.WorkerReady)
+                self._speaker.perform(step)
 
     def _perform_northbound(
         self, step: api.Submit | api.Annotate | api.Ack | api.Follow | api.Unfollow
     ) -> None:
-        self._record_all()
+        self._speaker.flush()
         match step:
             case api.Submit():
                 self._ask(partial(self._submit, step))
@@ -250,66 +240,18 @@ class Driver:
             case api.Follow():
                 self._follow(step)
             case api.Unfollow():
-                self._unfollow(step.run)
+                self._followers.unfollow(step.run)
 
-    def _perform_southbound(
-        self,
-        step: api.AnnounceWorker
-        | api.WorkerReady
-        | api.WithdrawWorker
-        | api.ReportCapacity
-        | api.Settle
-        | api.Respond,
-    ) -> None:
-        self._record_all()
-        if isinstance(step, api.AnnounceWorker):
-            self._ask(partial(self._announce, step))
-            return
-        if isinstance(step, api.Respond):
-            self._hub.respond(step.question_id, step.reports)
-            return
-        if self._worker is None:
-            self._observer.report("no_worker", type(step).__name__, None)
-            return
-        id, epoch = self._worker
-        try:
-            match step:
-                case api.WorkerReady():
-                    self._ready = True
-                    self._hub.ready(id, epoch, step.free)
-                case api.ReportCapacity():
-                    self._hub.report_capacity(id, epoch, step.free)
-                case api.Settle():
-                    self._hub.settle(id, epoch, step.run, step.number, step.error)
-                case api.WithdrawWorker():
-                    self._hub.withdraw(id, epoch, step.reason, step.gone)
-                    self._worker = None
-                case _:
-                    assert_never(step)
-        except Fenced as fenced:
-            self._observer.report("fenced", fenced.message, None)
-
-    def _record_all(self) -> None:
-        """Hand over what was reported: all at once what is about one run and stands together."""
-        if not self._records:
-            return
-        records, self._records = self._records, []
-        for run, together in groupby(records, _run_of):
-            self._record(run, [(step.events, step.native_seq) for step in together])
-
-    def _record(self, run: RunId, heard: Sequence[Heard]) -> None:
-        if self._worker is None:
-            self._observer.report("no_worker", "Record", run)
+    def _follow(self, step: api.Follow) -> None:
+        if self._nursery is None or self._over:
             return
         try:
-            known = self._hub.record_heard(*self._worker, run, heard)
-        except Fenced as fenced:
-            self._observer.report("fenced", fenced.message, run)
-            return
-        if not known:
-            self._observer.report(
-                "foreign_run", "an event of a run that is not this worker's", None
-            )
+            self._followers.follow(self._nursery, step.run, step.after)
+        except TooMany as error:
+            self._close(api.Close(1008, str(error)))
+
+    def _deliver(self, batch: Sequence[Recorded]) -> None:
+        self._call(partial(self._connection.deliver, batch))
 
     # --- questions to the hub
 
@@ -358,31 +300,8 @@ class Driver:
         except Refusal as refusal:
             answer = refusal
         if isinstance(answer, Admission):
-            self._worker = (step.worker.id, answer.epoch)
+            self._speaker.admitted(step.worker.id, answer.epoch)
         self._call(partial(self._connection.reply, step.reply_to, answer))
-
-    # --- following runs
-
-    def _follow(self, step: api.Follow) -> None:
-        self._unfollow(step.run)
-        if len(self._followers) >= MAX_FOLLOWED:
-            self._close(api.Close(1008, f"a link may follow {MAX_FOLLOWED} runs"))
-        elif self._nursery is not None and not self._over:
-            scope = self._followers[step.run] = trio.CancelScope()
-            self._nursery.start_soon(self._deliver, step.run, step.after, scope)
-
-    def _unfollow(self, run: RunId) -> None:
-        scope = self._followers.pop(run, None)
-        if scope is not None:
-            scope.cancel()
-
-    async def _deliver(self, run: RunId, after: Seq, scope: trio.CancelScope) -> None:
-        with scope, self._hub.follow(run, after) as follower:
-            async for batch in follower:
-                await self._outbox.wait_room()
-                # A cancelled follower must not deliver a batch that it already had in hand.
-                await trio.lowlevel.checkpoint_if_cancelled()
-                self._call(partial(self._connection.deliver, batch))
 
     # --- the link
 
@@ -402,11 +321,11 @@ class Driver:
         try:
             for frame in frames:
                 if not self._willing:
-                    self._record_all()
+                    self._speaker.flush()
                     await self._wait_willing()
                 self._call(partial(self._connection.receive, frame), more=True)
         finally:
-            self._record_all()
+            self._speaker.flush()
 
     @property
     def _willing(self) -> bool:
@@ -444,6 +363,9 @@ class Driver:
                 return
             self._outbox.sent()
 
+    def _tick(self) -> None:
+        self._call(self._connection.tick)
+
     def _broken(self, reason: str) -> None:
         if self._closing is None:
             self._closing = api.Close(None, reason)
@@ -465,19 +387,6 @@ class Driver:
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 
-    async def _tick(self) -> None:
-        while True:
-            self._rewound = trio.Event()
-            if self._wake is None:
-                await self._rewound.wait()
-                continue
-            wait = max(0.0, (self._wake - self._clock()) / NANOS)
-            with trio.move_on_after(wait) as scope:
-                await self._rewound.wait()
-            if scope.cancelled_caught and self._wake <= self._clock():
-                self._wake = None
-                self._call(self._connection.tick)
-
     # --- the hub's port
 
     def perform(self, order: Order) -> None:
@@ -494,5 +403,5 @@ class Driver:
 
     def fenced(self, reason: str) -> None:
         """A newer link of this worker took over."""
-        self._worker = None
+        self._speaker.fenced()
         self._call(partial(self._connection.fenced, reason))

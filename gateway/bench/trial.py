@@ -30,7 +30,7 @@ async def run_trial(trial: Trial, disk: Path) -> Sample:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="bench-") as sockets,
-            tempfile.TemporaryDirectory(prefix="bench-", dir=disk) as journal,
+            tempfile.TemporaryDirectory(prefix="bench-", dir=disk.absolute()) as journal,
             trio.move_on_after(limit),
         ):
             return await _run(trial, Path(sockets), Path(journal), family)

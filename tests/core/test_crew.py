@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
@@ -26,6 +28,7 @@ from fleetgate.core.hub_testing import (
     worker_info,
 )
 from fleetgate.core.ids import OrderNumber, RunId, WorkerId
+from fleetgate.core.journal.api import Append, Done, Journal, Write
 from fleetgate.core.limits import SECOND
 
 
@@ -89,14 +92,25 @@ async def test_runs_wait_for_room(hub: Hub) -> None:
 
 
 async def test_capacity_reported_between_assignment_and_order_is_not_given_out_twice(
-    hub: Hub,
+    hub: Hub, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = HandWorker(hub, worker_info())
     await worker.join(free=1)
-    one = await started(hub, "one")
-    hub.report_capacity(worker.info.id, worker.epoch, 1)  # it does not know of the run yet
-    await started(hub, "two")
-    hub.report_capacity(worker.info.id, worker.epoch, 0)
+    held: list[tuple[object, ...]] = []
+    enqueue = journal.enqueue
+
+    def hold_appends(writes: Sequence[Write], done: Done, *, may_fail: bool = False) -> None:
+        if any(isinstance(write, Append) for write in writes):
+            held.append((writes, done))
+        else:
+            enqueue(writes, done, may_fail=may_fail)
+
+    monkeypatch.setattr(journal, "enqueue", hold_appends)
+    one, _ = await started(hub, "one"), await started(hub, "two")
+    hub.report_capacity(worker.info.id, worker.epoch, 1)  # it has not heard of the run yet
+    monkeypatch.undo()
+    for writes, done in held:
+        enqueue(writes, done)
     await wait_all_tasks_blocked()
     assert [order.run for order in worker.port.orders] == [one]
 

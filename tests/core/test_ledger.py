@@ -6,9 +6,11 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.errors import Unavailable
-from fleetgate.core.hub_testing import DONE, TrioClock, kinds, start_run
+from fleetgate.core.errors import InvalidArgument, Unavailable
+from fleetgate.core.hub import Hub
+from fleetgate.core.hub_testing import DONE, TrioClock, describe, kinds, start_run, started
 from fleetgate.core.ids import Epoch, Seq, WorkerId
 from fleetgate.core.journal.api import Done, JournalFailing, PutRun
 from fleetgate.core.journal.memory import open_memory_journal
@@ -133,3 +135,57 @@ async def test_of_many_acknowledgements_the_journal_gets_the_latest(
         await wait_all_tasks_blocked()
         assert written == [1, 51]
         assert (await ledger.seen(slot.run.id)).acknowledged == 51
+
+
+async def test_what_no_journal_can_hold_is_said_in_its_place_and_the_run_goes_on() -> None:
+    async with open_memory_journal() as journal:
+        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
+        slot = Slot(start(start_run(), now=1).run)
+        await ledger.commit(lambda done: journal.enqueue((PutRun(slot.run),), done))
+        half = "half a pair: \ud83d"
+        then: list[int] = []
+        ledger.record(
+            slot,
+            (ASSIGNED, e.TextProduced("a"), e.TextProduced(half), e.TextProduced("b")),
+            e.Source(Epoch(1), 4),
+            then=lambda: then.append(slot.visible_seq),
+        )
+        lost = e.Outcome(e.RunState.FAILED, e.Reason.ERROR, half)
+        ledger.record(slot, (e.RunFinished(lost),), e.Source(Epoch(1), 5))
+        await wait_all_tasks_blocked()
+        stored = await journal.read(slot.run.id, Seq(0), items=9, size=9999)
+        assert kinds(stored) == [
+            "RunAssigned",
+            "TextProduced",
+            "Diagnosed",
+            "TextProduced",
+            "RunFinished",
+        ]
+        assert [each.seq for each in stored] == [1, 2, 3, 4, 5]
+        assert then == [4]
+        assert slot.visible.state is e.RunState.FAILED
+
+
+async def test_a_command_that_no_journal_can_hold_is_refused_and_changes_nothing(
+    hub: Hub,
+) -> None:
+    run = await started(hub)
+    with pytest.raises(InvalidArgument, match="journal cannot hold"):
+        await hub.submit(c.CloseInput(run), key="\ud83d")
+    with pytest.raises(InvalidArgument):
+        await started(hub, "s", c.RunSpec(c.Prompt("\ud83d")))
+    await hub.submit(c.CloseInput(run))
+    assert (await describe(hub, run)).inputs == 1
+
+
+async def test_changes_of_an_ended_run_do_not_overwrite_one_another(hub: Hub) -> None:
+    run = await started(hub)
+    await hub.submit(c.CancelRun(run))
+    await wait_all_tasks_blocked()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.acknowledge, run, 1)
+        nursery.start_soon(hub.annotate, run, "a", 1)
+        nursery.start_soon(hub.annotate, run, "b", 2)
+        nursery.start_soon(hub.submit, c.CancelRun(run))
+    seen = await describe(hub, run)
+    assert (seen.acknowledged, seen.notes, seen.canceling) == (1, {"a": 1, "b": 2}, True)

@@ -18,12 +18,12 @@ from fleetgate.core.errors import (
 from fleetgate.core.events import RunState
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
-    worker_info,
     HandWorker,
     describe,
     hub_on,
     read_until,
     started,
+    worker_info,
 )
 from fleetgate.core.ids import OrderNumber
 from fleetgate.core.journal.api import Journal

@@ -55,6 +55,7 @@ def test_a_port_is_needed_except_where_the_web_has_one() -> None:
         ("ws://h:1/a#b", "no fragment"),
         ("ws://h:1/é", "%XX"),
         ("tls://[::g]:1", "wanted tls://HOST:PORT"),
+        ("tls://[v1.ab]:1", "brackets hold an IPv6 address"),
         ("stdio:x", "nothing follows the colon"),
         ("memory:", "a name is"),
         ("memory:a/b", "a name is"),

@@ -11,6 +11,7 @@ from trio.testing import MockClock
 
 from fleetgate.transports.api import Link, LinkBroken, LinkClosed
 from fleetgate.transports.faults import REORDER_HOLD, Faults, FaultyLink, Trickling
+from fleetgate.transports.framing import make_framer
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
 from fleetgate.transports.stream import StreamLink
 from fleetgate.transports.testing import LinkTraits, check_link
@@ -193,6 +194,36 @@ async def test_a_peer_that_ends_is_not_noticed_while_half_open(autojump_clock: M
     link.faults = Faults()
     with pytest.raises(trio.EndOfChannel):
         await link.receive()
+
+
+async def test_byte_at_a_time_reaches_the_stream() -> None:
+    writes: list[bytes] = []
+    outward = trio.testing.MemorySendStream()
+
+    async def note() -> None:
+        writes.append(bytes(outward.get_data_nowait()))
+
+    outward.send_all_hook = note
+    inward = trio.testing.MemoryReceiveStream()
+    framer = make_framer("varint", 100)
+    link = FaultyLink(StreamLink(trio.StapledStream(outward, inward), framer))
+    link.faults = Faults(byte_at_a_time=True)
+    await link.send(b"ab")
+    link.faults = Faults()
+    await link.send(b"ab")
+    assert writes == [b"\x02", b"a", b"b", b"\x02ab"]
+
+
+async def test_a_frame_held_back_goes_with_the_close_or_is_lost_with_the_link() -> None:
+    link, far = faulty(Faults(reorder=1, direction="out"))
+    await link.send(b"held")
+    await link.close(1000)
+    assert [frame async for frame in far] == [b"held"]
+    link, far = faulty(Faults(reorder=1, direction="out"))
+    await link.send(b"held")
+    await far.close(1000)
+    await link.close(1000)
+    assert link.statistics().frames_out == 0
 
 
 def test_byte_links_can_trickle_and_memory_has_no_bytes() -> None:

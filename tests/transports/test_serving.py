@@ -155,6 +155,25 @@ async def test_a_handshake_that_fails_or_lasts_ends_itself(
     await listener.aclose()
 
 
+async def test_cancelling_serve_drops_handshakes_too() -> None:
+    bound = await sockets()
+    begun = trio.Event()
+
+    async def begin(stream: trio.SocketStream, nursery: trio.Nursery) -> Link:
+        begun.set()
+        return await never(stream, nursery)
+
+    listener = StreamListener(bound, (), Options(), begin)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listener.serve, echo)
+        stream = await dial(bound)
+        await begun.wait()
+        nursery.cancel_scope.cancel()
+    assert await stream.receive_some() == b""
+    await stream.aclose()
+    await listener.aclose()
+
+
 async def test_closing_the_listener_lets_links_live_and_serve_ends_with_the_last() -> None:
     bound = await sockets()
     listener = StreamListener(bound, (), Options(), greet)

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from fleetgate.transports.api import AddressError, DialFailed, ListenFailed, Options
 from fleetgate.transports.open import open_dialer, open_listener
 from fleetgate.transports.testing import LinkTraits, check_link, open_link_pair
-from fleetgate.transports.unix import LOCK_DEADLINE, PATH_LIMIT, check_path
+from fleetgate.transports.unix import LOCK_DEADLINE, PATH_LIMIT, bound_unix_socket, check_path
 
 OPTIONS = Options(framing="kind", close_timeout=0.2)
 
@@ -202,6 +202,17 @@ async def test_who_starts_at_the_same_moment_waits_and_is_told(
 async def _unlock(handle: int) -> None:
     await trio.sleep(1)
     fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+async def test_a_socket_for_who_carries_no_frames(folder: Path) -> None:
+    path = folder / "admin"
+    async with bound_unix_socket(str(path)) as listening:
+        assert mode(path) == 0o600
+        async with await trio.open_unix_socket(str(path)):
+            caller, _ = await trio.socket.from_stdlib_socket(listening).accept()
+            caller.close()
+        assert "already listening" in await refused(path)
+    assert not path.exists()
 
 
 async def test_the_peer_is_known_by_its_credentials(folder: Path) -> None:

@@ -320,7 +320,6 @@ async def test_an_endless_answer_costs_no_memory() -> None:
     filler = b"X-Filler: y\r\n" * 5000
     head = await dial_at(b"HTTP/1.1 101 Switching Protocols\r\n", filler, forever=True)
     assert isinstance(head, DialFailed)
-    assert "more than 65536 bytes" in str(head)
     body = await dial_at(b"HTTP/1.1 401 No\r\n\r\n", filler, forever=True)
     assert isinstance(body, DialRefused)
     assert body.status == 401

@@ -448,6 +448,52 @@ async def test_leaving_the_carriers_nursery_drops_the_link() -> None:
         await link.close(1000)
 
 
+async def test_a_peer_that_has_gone_is_found_by_sending() -> None:
+    async with served() as (link, bare):
+        await bare.stream.aclose()
+        for _ in range(2):
+            with pytest.raises(LinkBroken, match="lost"):
+                await link.send(b"x")
+
+
+async def test_a_ping_that_cannot_be_sent_leaves_the_verdict_to_the_reader(
+    autojump_clock: MockClock,
+) -> None:
+    async with served(attrs.evolve(OPTIONS, ping_every=1.0)) as (link, bare):
+        assert isinstance(bare.stream, trio.StapledStream)
+        await bare.stream.receive_stream.aclose()
+        await trio.sleep(5)
+        await bare.send(b"still talking")
+        assert await link.receive() == b"still talking"
+        await bare.stream.aclose()
+        with pytest.raises(LinkBroken):
+            await link.receive()
+
+
+async def test_a_violation_by_a_peer_that_has_gone() -> None:
+    async with served() as (link, bare):
+        await bare.send("text")
+        await bare.stream.aclose()
+        with pytest.raises(LinkBroken, match="only binary") as caught:
+            await link.receive()
+        assert caught.value.code == 1003
+        await link.close(1000)
+
+
+async def test_byte_by_byte_it_is_the_same(autojump_clock: MockClock) -> None:
+    async with trio.open_nursery() as nursery:
+        near, far = await joined(nursery, memory_stream_pair(), OPTIONS, OPTIONS)
+        for link in (near, far):
+            link.trickle(1)
+        await near.send_some([b"x" * 900, b"y"])
+        assert await far.receive() == b"x" * 900
+        assert await far.receive() == b"y"
+        await near.aclose()
+        with pytest.raises(trio.EndOfChannel):
+            await far.receive()
+        await far.aclose()
+
+
 async def test_one_task_sends_and_one_receives() -> None:
     async with trio.open_nursery() as nursery:
         near, far = await joined(nursery, lockstep_stream_pair(), OPTIONS, OPTIONS)

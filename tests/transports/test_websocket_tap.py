@@ -165,14 +165,15 @@ async def test_writes_are_whole_and_none_follows_a_close_frame() -> None:
 
 
 class Stuck(trio.abc.Stream):
-    """Takes a byte, then no more."""
+    """Takes so many bytes, then no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, takes: int = 1) -> None:
+        self.takes = takes
         self.took = b""
         self.closed = False
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        self.took += bytes(data[:1])
+        self.took += bytes(data[: self.takes])
         await trio.sleep_forever()
 
     async def wait_send_all_might_not_block(self) -> None:
@@ -216,6 +217,21 @@ async def test_a_cut_write_ends_the_stream_and_a_cut_wait_does_not() -> None:
             await call
     tap.fail("later")
     assert "cut in the middle" in tap.fault.text
+
+
+async def test_a_cut_at_every_byte_is_the_end_of_the_stream() -> None:
+    wire = message(b"one") + message(b"two")
+    for offset in range(len(wire)):
+        stuck = Stuck(offset)
+        tap = Tap(stuck, Guard(masked=False, binary=True, limit=9), Meter(), client=True)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(tap.write, wire, 2)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        assert stuck.closed
+        with pytest.raises(trio.ClosedResourceError):
+            await tap.write(wire, 2)
+        assert stuck.took == wire[:offset]
 
 
 async def test_the_library_cannot_close_the_socket() -> None:

@@ -159,6 +159,22 @@ async def test_a_failing_commit_is_tried_again_ever_more_rarely(
         assert journal.pressure().failing is None
 
 
+async def test_what_arrives_during_a_failing_commit_stays_behind_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with committing(HandJournal()) as journal:
+        answers = Answers()
+        journal.fault, journal.gate = JournalFailing("the disk is full"), trio.Event()
+        journal.enqueue([note("a")], answers.done("a"))
+        await trio.testing.wait_all_tasks_blocked()
+        journal.enqueue([note("b")], answers.done("b"))
+        journal.gate.set()
+        await trio.sleep(1)
+        journal.fault = None
+        await answers.wait(2)
+    assert [label for label, _ in answers.came] == ["a", "b"]
+
+
 async def test_what_may_fail_is_answered_at_once_while_commits_fail(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

@@ -16,9 +16,10 @@ from fleetgate.gateway.bench.trial import run_trial
 
 @pytest.mark.parametrize("kind", Kind)
 async def test_a_trial_ends_with_a_sample_of_every_event_and_leaves_nothing(
-    kind: Kind, tmp_path: Path
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample = await run_trial(Trial(1, kind, Task(64, 60.0, events=200)), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    sample = await run_trial(Trial(1, kind, Task(64, 60.0, events=200)), Path())
     assert sample.events == 200
     assert sample.seconds > 0
     assert sample.peak_rss > 1 << 20

@@ -1,0 +1,119 @@
+"""What a link that speaks for a worker tells the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Protocol, TypeAlias, assert_never
+
+from fleetgate.core.crew import Heard
+from fleetgate.core.errors import Fenced
+from fleetgate.core.hub import Hub
+from fleetgate.core.ids import Epoch, RunId, WorkerId
+from fleetgate.protocols import api
+
+WorkerStep: TypeAlias = (
+    api.WorkerReady | api.WithdrawWorker | api.ReportCapacity | api.Settle | api.Respond
+)
+
+
+class Reporter(Protocol):
+    """Where it says what the operator should see."""
+
+    def report(self, what: str, detail: str, run: str | None) -> None: ...
+
+
+class Speaker:
+    """A worker's word to the hub, under the epoch that its link was admitted with. What an
+    older epoch says is reported and goes nowhere (I7)."""
+
+    def __init__(self, hub: Hub, reporter: Reporter) -> None:
+        self._hub = hub
+        self._reporter = reporter
+        self._admitted: tuple[WorkerId, Epoch] | None = None
+        self._records: list[api.Record] = []
+        """What frames that came together report. It goes to the hub together, before anything
+        else goes there and before this task waits: one entry in the journal's line costs about
+        what one event in it costs."""
+
+    @property
+    def worker(self) -> WorkerId | None:
+        """The worker that is spoken for."""
+        return None if self._admitted is None else self._admitted[0]
+
+    def admitted(self, worker: WorkerId, epoch: Epoch) -> None:
+        """The link was admitted."""
+        self._admitted = (worker, epoch)
+
+    def fenced(self) -> None:
+        """A newer link speaks for the worker now."""
+        self._admitted = None
+
+    def record(self, step: api.Record) -> None:
+        """Keep what is reported until `flush`."""
+        self._records.append(step)
+
+    def flush(self) -> None:
+        """Hand over what was reported: at once what is about one run and stands together."""
+        if not self._records:
+            return
+        records, self._records = self._records, []
+        for run, together in groupby(records, _run_of):
+            self._hand(run, [(step.events, step.native_seq) for step in together])
+
+    def _hand(self, run: RunId, heard: Sequence[Heard]) -> None:
+        if self._admitted is None:
+            self._reporter.report("no_worker", "Record", run)
+            return
+        try:
+            known = self._hub.record_heard(*self._admitted, run, heard)
+        except Fenced as fenced:
+            self._reporter.report("fenced", fenced.message, run)
+            return
+        if not known:
+            self._reporter.report(
+                "foreign_run", "an event of a run that is not this worker's", None
+            )
+
+    def perform(self, step: WorkerStep) -> None:
+        """Perform a step of a worker's link, behind what was reported before it."""
+        self.flush()
+        if isinstance(step, api.Respond):
+            self._hub.respond(step.question_id, step.reports)
+            return
+        if self._admitted is None:
+            self._reporter.report("no_worker", type(step).__name__, None)
+            return
+        try:
+            self._tell(step, *self._admitted)
+        except Fenced as fenced:
+            self._reporter.report("fenced", fenced.message, None)
+
+    def _tell(
+        self,
+        step: api.WorkerReady | api.WithdrawWorker | api.ReportCapacity | api.Settle,
+        id: WorkerId,
+        epoch: Epoch,
+    ) -> None:
+        match step:
+            case api.WorkerReady():
+                self._hub.ready(id, epoch, step.free)
+            case api.ReportCapacity():
+                self._hub.report_capacity(id, epoch, step.free)
+            case api.Settle():
+                self._hub.settle(id, epoch, step.run, step.number, step.error)
+            case api.WithdrawWorker():
+                self._hub.withdraw(id, epoch, step.reason, step.gone)
+                self._admitted = None
+            case _:
+                assert_never(step)
+
+    def end(self, reason: str) -> None:
+        """The link is gone."""
+        self.flush()
+        if self._admitted is not None:
+            self._hub.withdraw(*self._admitted, reason)
+
+
+def _run_of(step: api.Record) -> RunId:
+    return step.run

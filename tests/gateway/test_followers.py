@@ -1,0 +1,59 @@
+"""The runs that one link follows."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from fleetgate.core import events as e
+from fleetgate.core.events import Recorded
+from fleetgate.core.hub_testing import HandWorker, hub_on, started, worker_info
+from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.gateway import followers
+from fleetgate.gateway.followers import Followers, TooMany
+from fleetgate.gateway.outbox import HIGH_FRAMES, Outbox
+
+
+async def test_a_full_outbox_holds_a_follower_and_unfollowing_ends_it_at_once() -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        run = await started(hub)
+        outbox, seen = Outbox(), list[Recorded]()
+        follow = Followers(hub, outbox, seen.extend)
+        follow.follow(nursery, run, Seq(0))
+        await wait_all_tasks_blocked()
+        assert [each.seq for each in seen] == [1]
+        for _ in range(HIGH_FRAMES):
+            outbox.put(b"x")
+        worker.record(run, e.TextProduced("held"))
+        await wait_all_tasks_blocked()
+        assert len(seen) == 1
+        follow.unfollow(run)
+        await outbox.take()
+        outbox.sent()
+        await wait_all_tasks_blocked()
+        assert len(seen) == 1
+        follow.unfollow(RunId("never followed"))
+        nursery.cancel_scope.cancel()
+
+
+async def test_I9_so_many_runs_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(followers, "MAX_FOLLOWED", 2)
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        follow = Followers(hub, Outbox(), lambda batch: None)
+        for name in ("a", "b", "a"):
+            follow.follow(nursery, RunId(name), Seq(0))
+        with pytest.raises(TooMany, match="2 runs"):
+            follow.follow(nursery, RunId("c"), Seq(0))
+        nursery.cancel_scope.cancel()
