@@ -294,7 +294,8 @@ class Crew:
                 return [self._settled(slot, number) for number in confirmed]
             case e.SessionOpened(native_session=native):
                 return self._open_session(slot, worker, native)
-        return []
+            case _:
+                return []
 
     def _open_session(self, slot: Slot, worker: Worker, native: str) -> list[Write]:
         sessions = self.roster.sessions

@@ -70,10 +70,12 @@ class OneWay:
 class RecordingPort:
     """A port that remembers what the hub told it."""
 
-    orders: list[Order] = attrs.field(factory=list)
-    questions: list[tuple[int, ProbeWorkers | ReadUsage]] = attrs.field(factory=list)
-    durable: list[tuple[RunId, int]] = attrs.field(factory=list)
-    fences: list[str] = attrs.field(factory=list)
+    orders: list[Order] = attrs.field(factory=list[Order])
+    questions: list[tuple[int, ProbeWorkers | ReadUsage]] = attrs.field(
+        factory=list[tuple[int, ProbeWorkers | ReadUsage]]
+    )
+    durable: list[tuple[RunId, int]] = attrs.field(factory=list[tuple[RunId, int]])
+    fences: list[str] = attrs.field(factory=list[str])
 
     def perform(self, order: Order) -> None:
         """Remember an order."""
