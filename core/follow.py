@@ -35,7 +35,7 @@ class Follower:
     def __enter__(self) -> Follower:
         self._slot = self._find(self._run)
         if self._slot is not None:
-            self._slot.followers += 1
+            self._slot.join(self._cursor)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -54,7 +54,7 @@ class Follower:
             if batch:
                 self._cursor = batch[-1].seq
                 if self._slot is not None:
-                    self._slot.caught_up(self._cursor)
+                    self._slot.reach(self._cursor)
                 return batch
             if news is None:
                 await trio.sleep_forever()

@@ -306,11 +306,13 @@ class Hub:
             self._deadlines.started(slot)
 
     def _close(self, slot: Slot) -> None:
-        if self._ledger.slots.get(slot.run.id) is slot:
+        """The run's end is visible. Its slot goes once no row of it is in line any more: until
+        then the journal's row is older than what was said of the run."""
+        self._crew.ended(slot)
+        self._deadlines.closed(slot)
+        if not slot.puts and self._ledger.slots.get(slot.run.id) is slot:
             del self._ledger.slots[slot.run.id]
-            self._crew.ended(slot)
-            self._deadlines.closed(slot)
-            self._starts.tell()
+        self._starts.tell()
 
     def _cancel_late(self, slot: Slot) -> None:
         if self._nursery is not None:

@@ -249,11 +249,19 @@ class Ledger:
         """Put the run's row in line; `done` is told as the journal tells."""
         put = partial(self._put, slot, slot.run, done or _nothing)
         self.journal.enqueue((PutRun(slot.written()),), put)
+        slot.puts += 1
 
     def _put(self, slot: Slot, run: Run, done: Done, error: Exception | None) -> None:
         if error is None:
             slot.visible = run
         done(error)
+        self.put_done(slot)
+
+    def put_done(self, slot: Slot) -> None:
+        """A row of the run that was in line is settled."""
+        slot.puts -= 1
+        if slot.visible.state.terminal and not slot.puts:
+            self.touch(slot)
 
     async def commit(self, enqueue: Callable[[Done], None]) -> None:
         """Let `enqueue` put something in line, and wait until it is durable.

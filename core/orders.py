@@ -127,10 +127,11 @@ class Orders:
             if error is None:
                 slot.visible = _as_given(slot.visible, verdict.run)
                 durable()
-                return
-            slot.run = _as_given(slot.run, before)
-            self._ledger.put(slot)
-            done(error)
+            else:
+                slot.run = _as_given(slot.run, before)
+                self._ledger.put(slot)
+                done(error)
+            self._ledger.put_done(slot)
 
         writes = _writes(order, key, sent)
         try:
@@ -139,6 +140,7 @@ class Orders:
             else:
                 row = PutRun(slot.written())
                 self._ledger.journal.enqueue((row, *writes), committed, may_fail=True)
+                slot.puts += 1
         except ValueError:  # a journal cannot hold it: nothing was put in line
             slot.run = before
             raise

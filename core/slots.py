@@ -22,12 +22,10 @@ from fleetgate.core.run import Run, evolve
 from fleetgate.core.timers import Timer
 
 TAIL_ITEMS: Final = 2048
-"""Committed events kept for live followers, so that they need no read of the journal: the
-largest group commit."""
-
-TAIL_SIZE: Final = 1 << 20
-"""Bytes of the same, roughly: sixteen events of the largest body. A follower that is alone
-empties the tail whenever it has caught up, so few runs have one."""
+TAIL_SIZE: Final = 4 << 20
+"""Committed events, and roughly their bytes, kept for live followers so that they need no read
+of the journal: the largest group commit. Few runs have a tail at a time: a follower that is alone
+empties it whenever it has caught up, and one that nobody can read from any more is dropped."""
 
 EVENT_SIZE: Final = 320
 """Bytes that an event takes beside its body, as its objects were measured."""
@@ -47,6 +45,8 @@ class Slot:
         "native_seq",
         "news",
         "orders",
+        "puts",
+        "reached",
         "run",
         "tail",
         "timed_out",
@@ -77,10 +77,13 @@ class Slot:
         self.tail: deque[Recorded] = deque()
         self.bodies = 0
         self.followers = 0
+        self.reached = 0
         self.timers: list[Timer] = []
         self.timed_out = False
         self.timing = False
         self.acknowledging = False
+        self.puts = 0
+        """Rows of the run in line: until they are durable the slot is the truth about it."""
 
     def written(self) -> Run:
         """The run with everything that was put in line."""
@@ -118,6 +121,10 @@ class Slot:
             self._keep(events)
 
     def _keep(self, events: tuple[Recorded, ...]) -> None:
+        first = self.tail[0] if self.tail else events[0]
+        if first.seq > self.reached + 1:  # every follower reads from the journal for now
+            self._drop_tail()
+            return
         self.tail.extend(events)
         self.bodies += sum(map(body_size, events))
         while self.tail and (len(self.tail) > TAIL_ITEMS or self.bodies > TAIL_SIZE):
@@ -128,9 +135,15 @@ class Slot:
         self.news.set()
         self.news = trio.Event()
 
-    def caught_up(self, cursor: Seq) -> None:
+    def join(self, cursor: Seq) -> None:
+        """One follower more, which has all up to `cursor`."""
+        self.followers += 1
+        self.reach(cursor)
+
+    def reach(self, cursor: Seq) -> None:
         """A follower has all up to `cursor`. If that is everything, and it is the only one, the
         tail is dropped."""
+        self.reached = max(self.reached, min(cursor, self.visible_seq))
         if self.followers == 1 and cursor >= self.visible_seq:
             self._drop_tail()
 
@@ -138,6 +151,7 @@ class Slot:
         """One follower less; without any the tail is dropped."""
         self.followers -= 1
         if not self.followers:
+            self.reached = 0
             self._drop_tail()
 
     def _drop_tail(self) -> None:

@@ -127,11 +127,12 @@ class Listener(trio.abc.AsyncResource):
     @abstractmethod
     async def serve(self, handler: Handler) -> None:
         """Accept links and run `handler` for each, in a nursery of its own, until cancelled.
-        Handshakes run side by side, each with a deadline; a failed one ends itself only."""
+        Handshakes run side by side, each with a deadline; a failed one ends itself only. After
+        `aclose` nothing is accepted any more, and it returns with the last link."""
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Stop listening; a socket file of ours is removed. Links live on until `serve` ends."""
+        """Stop listening; a socket file of ours is removed. Links live on."""
 
 
 class Dialer:

@@ -11,6 +11,7 @@ from typing import Final
 
 import trio
 
+from fleetgate.gateway.bench import process
 from fleetgate.gateway.bench.figures import pairs_of
 from fleetgate.gateway.bench.machine import invocation, machine
 from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
@@ -25,8 +26,12 @@ memory, which many machines have under the system's directory for temporary file
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run `gateway bench`. Answers the exit code: 1 where a trial failed."""
+    """Run `gateway bench`. Answers the exit code: 1 where a trial failed, or none can
+    be run here."""
     given = _parser().parse_args(argv)
+    if not process.known():
+        sys.stderr.write("gateway bench: needs Linux, whose /proc it reads\n")
+        return 1
     plan = QUICK if given.quick else FULL
     started = datetime.now(UTC)
     path: Path = given.json or RESULTS / f"{started:%Y%m%dT%H%M%SZ}.json"

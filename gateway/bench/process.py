@@ -13,6 +13,11 @@ _SYSTEM: Final = 12
 """Places in `stat` behind the command's name, which is in brackets and may hold anything."""
 
 
+def known() -> bool:
+    """Whether this system says anything of its processes."""
+    return Path("/proc/self/status").exists()
+
+
 def cpu_seconds(pid: int) -> float:
     """Processor time of all its threads so far, in steps of a hundredth of a second.
 

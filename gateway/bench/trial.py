@@ -30,13 +30,18 @@ async def run_trial(trial: Trial, disk: Path) -> Sample:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="bench-") as sockets,
-            tempfile.TemporaryDirectory(prefix="bench-", dir=disk.absolute()) as journal,
+            _new_directory(disk) as journal,
             trio.move_on_after(limit),
         ):
             return await _run(trial, Path(sockets), Path(journal), family)
     except* BenchFailed as failures:
         why = str(_first(failures))
     raise BenchFailed("\n".join([why, *(child.account() for child in family)]))
+
+
+def _new_directory(disk: Path) -> tempfile.TemporaryDirectory[str]:
+    # Absolute, since a config file's own paths are relative to where it lies.
+    return tempfile.TemporaryDirectory(prefix="bench-", dir=disk.absolute())
 
 
 async def _run(trial: Trial, sockets: Path, journal: Path, family: list[Child]) -> Sample:

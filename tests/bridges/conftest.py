@@ -84,6 +84,12 @@ class Member:
         self._scope.cancel()
         await self._down.wait()
 
+    async def drain(self) -> None:
+        """Stop as the first SIGTERM does it: refuse runs, tell every peer, end the links."""
+        assert self._house is not None
+        self.hub.drain()
+        await self._house.drain()
+
     def cut(self, entry: str) -> None:
         """Cut the links of an entry without a word."""
         assert self._house is not None

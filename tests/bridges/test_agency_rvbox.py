@@ -137,6 +137,29 @@ async def test_a_restarted_gateway_goes_on_where_it_was(
     bridge.check(run)
 
 
+async def test_fault_11_a_drained_gateway_leaves_its_runs_at_work_and_picks_them_up(
+    agency_to_rvbox, autojump_clock
+) -> None:
+    bridge = agency_to_rvbox
+    run = await bridge.start()
+    at_host = await bridge.given()
+    bridge.say(at_host, e.RunStarted(), out("before\n"))
+    await trio.sleep(2)
+    await bridge.gateway.drain()
+    ended = [
+        reason for seen in bridge.gateway.seen.entries.values() for reason in seen.named("down")
+    ]
+    assert ended == ["the gateway stops"] * 2
+    await bridge.gateway.stop()
+    assert not bridge.worker.port.numbers(at_host)[1:], "nothing was asked of the run"
+    bridge.say(at_host, out("meanwhile\n", 7))
+    await bridge.nursery.start(bridge.gateway.run)
+    bridge.say(at_host, out("after\n", 17), OK)
+    await bridge.ended(run)
+    assert bridge.texts(run) == "before\nmeanwhile\nafter\n"
+    bridge.check(run)
+
+
 async def test_a_run_started_while_no_host_is_there_waits_for_one(
     agency_to_rvbox, autojump_clock
 ) -> None:

@@ -66,6 +66,7 @@ async def test_I4_repeats_among_events_that_are_reported_together_are_left_out(
     events = await read_until(hub, run, 6)
     texts = [each.event.text for each in events if isinstance(each.event, e.TextProduced)]
     assert texts == ["1", "2", "3", "4"]
+    await wait_all_tasks_blocked()
     assert worker.port.durable[-1] == (run, 4)
     assert not hub.record_heard(worker.info.id, worker.epoch, RunId("other"), heard)
 

@@ -10,7 +10,16 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.errors import InvalidArgument, Unavailable
 from fleetgate.core.hub import Hub
-from fleetgate.core.hub_testing import DONE, TrioClock, describe, kinds, start_run, started
+from fleetgate.core.hub_testing import (
+    DONE,
+    HandWorker,
+    TrioClock,
+    describe,
+    kinds,
+    start_run,
+    started,
+    worker_info,
+)
 from fleetgate.core.ids import Epoch, Seq, WorkerId
 from fleetgate.core.journal.api import Done, JournalFailing, PutRun
 from fleetgate.core.journal.memory import open_memory_journal
@@ -189,3 +198,21 @@ async def test_changes_of_an_ended_run_do_not_overwrite_one_another(hub: Hub) ->
         nursery.start_soon(hub.submit, c.CancelRun(run))
     seen = await describe(hub, run)
     assert (seen.acknowledged, seen.notes, seen.canceling) == (1, {"a": 1, "b": 2}, True)
+
+
+async def test_a_slot_stays_until_the_last_row_of_its_run_is_durable(hub: Hub) -> None:
+    """A row in line when a run ends is not overwritten from the older one in the journal."""
+    worker = HandWorker(hub, worker_info())
+    await worker.join()
+    run = await started(hub)
+    await wait_all_tasks_blocked()
+    ledger = hub._ledger
+    slot = ledger.slots[run]
+    slot.puts += 1  # as if a row were in line behind the end
+    worker.record(run, DONE)
+    await wait_all_tasks_blocked()
+    assert (await describe(hub, run)).state is e.RunState.SUCCEEDED
+    assert ledger.slots[run] is slot
+    ledger.put_done(slot)
+    await wait_all_tasks_blocked()
+    assert run not in ledger.slots

@@ -53,29 +53,56 @@ def test_I2_what_is_seen_is_what_is_committed() -> None:
 
 def test_I9_the_tail_is_bounded_in_events_and_bytes() -> None:
     slot = make_slot()
-    slot.followers = 1
+    slot.join(Seq(0))
     put(slot, ASSIGNED, *(e.TextProduced("x") for _ in range(TAIL_ITEMS)))
     assert len(slot.tail) == TAIL_ITEMS
-    put(slot, *(e.OutputProduced(e.Stream.STDOUT, bytes(e.MAX_BODY)) for _ in range(40)))
-    assert sum(map(body_size, slot.tail)) == slot.bodies <= TAIL_SIZE
     slot.leave()
     assert (len(slot.tail), slot.bodies) == (0, 0)
+    slot.join(slot.visible_seq)
+    many = 2 * TAIL_SIZE // e.MAX_BODY
+    put(slot, *(e.OutputProduced(e.Stream.STDOUT, bytes(e.MAX_BODY)) for _ in range(many)))
+    assert 0 < sum(map(body_size, slot.tail)) == slot.bodies <= TAIL_SIZE
 
 
 def test_a_follower_that_is_alone_and_has_caught_up_needs_no_tail() -> None:
     slot = make_slot()
-    slot.followers = 1
+    slot.join(Seq(0))
     put(slot, ASSIGNED, *(e.TextProduced("x") for _ in range(5)))
-    slot.caught_up(Seq(5))
+    slot.reach(Seq(5))
     assert len(slot.tail) == 6
-    slot.followers = 2
-    slot.caught_up(Seq(6))
+    slot.join(Seq(2))
+    slot.reach(Seq(6))
     assert len(slot.tail) == 6
-    slot.followers = 1
-    slot.caught_up(Seq(6))
+    slot.leave()
+    slot.reach(Seq(6))
     assert (len(slot.tail), slot.bodies) == (0, 0)
     kept = put(slot, e.TextProduced("y"))
     assert slot.recent(Seq(6), 100, 1 << 20) == kept
+
+
+def test_I8_nothing_is_kept_for_followers_that_are_too_far_behind_to_read_it() -> None:
+    slot = make_slot()
+    put(slot, ASSIGNED)
+    slot.join(Seq(0))
+    put(slot, e.TextProduced("x"))
+    assert not slot.tail
+    slot.reach(Seq(2))
+    for _ in range(TAIL_ITEMS + 1):
+        put(slot, e.TextProduced("x"))
+    assert len(slot.tail) == TAIL_ITEMS
+    put(slot, e.TextProduced("x"))
+    assert (len(slot.tail), slot.bodies) == (0, 0)
+    slot.reach(slot.visible_seq)
+    kept = put(slot, e.TextProduced("y"))
+    assert tuple(slot.tail) == kept
+
+
+def test_a_follower_that_waits_for_events_far_ahead_changes_nothing_for_others() -> None:
+    slot = make_slot()
+    put(slot, ASSIGNED)
+    slot.join(Seq(1000))
+    put(slot, e.TextProduced("x"))
+    assert len(slot.tail) == 1
 
 
 def test_without_followers_nothing_is_kept() -> None:
@@ -87,7 +114,7 @@ def test_without_followers_nothing_is_kept() -> None:
 def test_recent_events_are_given_from_memory_or_not_at_all() -> None:
     slot = make_slot()
     put(slot, ASSIGNED)
-    slot.followers = 1
+    slot.join(Seq(1))
     kept = put(slot, *(e.TextProduced(str(n)) for n in range(10)))
     assert slot.recent(Seq(0), 100, 1 << 20) == ()
     assert slot.recent(Seq(1), 100, 1 << 20) == kept

@@ -143,7 +143,7 @@ async def test_a_listener_with_a_ca_wants_a_certificate_of_it(certificates, stra
 async def test_junk_and_a_silent_caller_are_survived(certificates) -> None:
     reported: list[str] = []
     listening = attrs.evolve(
-        options(certificates.listening(), handshake_timeout=0.1),
+        options(certificates.listening(), handshake_timeout=1.0),
         report=lambda what, reason: reported.append(what),
     )
     async with open_listener(HERE, listening) as listener, trio.open_nursery() as nursery:

@@ -450,10 +450,12 @@ async def test_leaving_the_carriers_nursery_drops_the_link() -> None:
 
 async def test_a_peer_that_has_gone_is_found_by_sending() -> None:
     async with served() as (link, bare):
-        await bare.stream.aclose()
+        assert isinstance(bare.stream, trio.StapledStream)
+        await bare.stream.receive_stream.aclose()
         for _ in range(2):
-            with pytest.raises(LinkBroken, match="lost"):
+            with pytest.raises(LinkBroken, match="the connection was lost"):
                 await link.send(b"x")
+        await bare.stream.aclose()
 
 
 async def test_a_ping_that_cannot_be_sent_leaves_the_verdict_to_the_reader(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetgate.gateway.bench import cli
+from fleetgate.gateway.bench import cli, process
 from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
 from fleetgate.gateway.bench.sample import Sample
 from fleetgate.gateway.bench.subjects import Kind
@@ -65,6 +65,15 @@ def test_a_trial_that_fails_is_said_and_nothing_is_kept(
     assert cli.run(["--quick"]) == 1
     assert capsys.readouterr().err == "gateway bench: the gateway ended too early\n"
     assert list(Path("bench/results").iterdir()) == []
+
+
+def test_where_there_is_no_proc_it_says_so(
+    trials: Trials, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(process, "known", lambda: False)
+    assert cli.run([]) == 1
+    assert capsys.readouterr().err == "gateway bench: needs Linux, whose /proc it reads\n"
+    assert trials.seen == []
 
 
 def test_a_directory_that_cannot_be_made_is_said(

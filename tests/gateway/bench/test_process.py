@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from fleetgate.gateway.bench.process import cpu_seconds, peak_rss
+from fleetgate.gateway.bench.process import cpu_seconds, known, peak_rss
 from fleetgate.gateway.bench.task import BenchFailed
 
 
@@ -21,6 +21,10 @@ def test_processor_time_is_what_the_process_itself_is_told() -> None:
     # User and system time are each cut to a whole tick.
     assert before.ru_utime + before.ru_stime - 2 * tick <= told
     assert told <= after.ru_utime + after.ru_stime + 2 * tick
+
+
+def test_processes_are_known_here() -> None:
+    assert known()
 
 
 def test_peak_memory_covers_what_was_used_and_given_back() -> None:
