@@ -13,7 +13,8 @@ from fleetgate.core.timers import Timers
 
 
 class Deadlines:
-    """The two deadlines of a run: `expires` while it waits, `timeout` once it runs.
+    """The two deadlines of a run: `expires` (or else the hub's own limit) while it waits,
+    `timeout` once it runs.
 
     `cancel` gives the run's worker a cancel order. A worker that keeps the timeout itself is
     left to do so; every run is ended here if it is not over some time after its timeout.
@@ -33,9 +34,11 @@ class Deadlines:
 
     def opened(self, slot: Slot) -> None:
         """The run is accepted, or taken up again."""
-        expires = slot.run.work.expires
-        if expires is not None and slot.run.worker is None:
-            slot.timers.append(self._timers.at(expires, partial(self._expire, slot)))
+        if slot.run.worker is None:
+            latest = slot.run.created + self._ledger.limits.lost_after
+            expires = slot.run.work.expires
+            due = latest if expires is None else min(expires, latest)
+            slot.timers.append(self._timers.at(due, partial(self._expire, slot)))
         self.started(slot)
 
     def started(self, slot: Slot) -> None:
@@ -58,7 +61,7 @@ class Deadlines:
 
     def _expire(self, slot: Slot) -> None:
         if slot.run.worker is None:
-            self._end(slot, Reason.EXPIRED, "it waited in the queue past its expiry")
+            self._end(slot, Reason.EXPIRED, "no worker took it before it expired")
 
     def _time_out(self, slot: Slot) -> None:
         slot.timed_out = True

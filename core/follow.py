@@ -10,6 +10,7 @@ import trio
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import Journal
+from fleetgate.core.ledger import readable
 from fleetgate.core.slots import Slot
 
 BATCH_ITEMS: Final = 256
@@ -31,6 +32,7 @@ class Follower:
         self._run = run
         self._cursor = after
         self._slot: Slot | None = None
+        self._all_read = False
 
     def __enter__(self) -> Follower:
         self._slot = self._find(self._run)
@@ -47,27 +49,50 @@ class Follower:
         return self
 
     async def __anext__(self) -> Sequence[Recorded]:
-        """The next events, at least one. Cancelled, the cursor stands where it stood."""
+        """The next events, at least one. Cancelled, the cursor stands where it stood.
+
+        Raises: `Unavailable`: the journal cannot be read now.
+        """
         while True:
-            news = self._slot.news if self._slot is not None else None
-            batch = await self._next()
+            await self.wait()
+            batch = await self.take()
             if batch:
-                self._cursor = batch[-1].seq
-                if self._slot is not None:
-                    self._slot.reach(self._cursor)
                 return batch
-            if news is None:
-                await trio.sleep_forever()
-            else:
-                await news.wait()
+
+    async def wait(self) -> None:
+        """Wait until there may be something to `take`."""
+        slot = self._slot
+        if slot is None:
+            await self._behind_the_end()
+            return
+        while slot.visible_seq <= self._cursor:
+            await slot.news.wait()
+
+    async def _behind_the_end(self) -> None:
+        """Of a run that had ended, what is there is all there will ever be."""
+        if self._all_read:
+            await trio.sleep_forever()
+        await trio.lowlevel.checkpoint()
+
+    async def take(self) -> Sequence[Recorded]:
+        """What comes next, perhaps nothing. Raises and is cancelled as `__anext__`."""
+        batch = await self._next()
+        if batch:
+            self._cursor = batch[-1].seq
+            if self._slot is not None:
+                self._slot.reach(self._cursor)
+        else:
+            self._all_read = True
+        return batch
 
     async def _next(self) -> Sequence[Recorded]:
         slot = self._slot
         if slot is not None:
-            if slot.visible_seq <= self._cursor:
-                return ()
             recent = slot.recent(self._cursor, BATCH_ITEMS, BATCH_SIZE)
             if recent:
                 await trio.lowlevel.checkpoint()
                 return recent
-        return await self._journal.read(self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE)
+        with readable():
+            return await self._journal.read(
+                self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE
+            )

@@ -8,10 +8,11 @@ numbered, put in line, and shown to followers and confirmed to the worker once d
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 import attrs
 import trio
@@ -19,17 +20,20 @@ import trio
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, Admission, Answer, RunList, WorkerList
-from fleetgate.core.crew import Crew, Heard
+from fleetgate.core.crew import Crew
 from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.errors import (
+    InvalidArgument,
     Refusal,
     SessionNotFound,
-    WorkerNotFound,
 )
 from fleetgate.core.events import Event
 from fleetgate.core.follow import Follower
+from fleetgate.core.giving import Giving
+from fleetgate.core.hearing import Heard, Hearing
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import (
+    Done,
     Journal,
     OpenRun,
     Pressure,
@@ -41,13 +45,16 @@ from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
 from fleetgate.core.orders import Orders
 from fleetgate.core.questions import Questions
-from fleetgate.core.roster import Port, Worker, remembered
+from fleetgate.core.roster import Port, Roster, Worker, remembered
 from fleetgate.core.run import Run, decide
 from fleetgate.core.sessions import session_of
 from fleetgate.core.slots import Slot
 from fleetgate.core.starts import Starts
 from fleetgate.core.timers import Clock, Timers
 from fleetgate.core.worker import Reports, WorkerInfo
+
+MAX_NOTE: Final = 4096
+"""Bytes of a note with a run, as JSON: a few numbers and names, read and written with its row."""
 
 
 class Router(Protocol):
@@ -76,20 +83,28 @@ class Hub:
         self._clock = clock
         self._timers = Timers(clock)
         self._ledger = Ledger(journal, clock, limits, self._visible)
-        self._crew = Crew(self._ledger, self._timers)
-        self._orders = Orders(self._ledger, self._crew, limits, self._route)
-        self._deadlines = Deadlines(
-            self._ledger, self._timers, self._crew.worker_of, self._cancel_late
-        )
-        self._starts = Starts(self._ledger, self._crew, self._orders, self._deadlines, self._route)
         self._questions = Questions(limits)
+        self._roster = Roster()
+        self._giving = Giving(self._ledger, self._roster)
+        self._hearing = Hearing(self._ledger, self._roster)
+        self._crew = Crew(
+            self._ledger, self._timers, self._roster, self._giving, self._questions.left
+        )
+        self._orders = Orders(self._ledger, self._giving, limits, self._route)
+        self._deadlines = Deadlines(
+            self._ledger, self._timers, self._roster.worker_of, self._cancel_late
+        )
+        self._starts = Starts(
+            self._ledger, self._giving, self._orders, self._deadlines, self._route
+        )
         self._journal = journal
         self._nursery: trio.Nursery | None = None
 
     # --- commands
 
     async def submit(self, command: c.Command, key: str | None = None) -> Answer:
-        """Ask for `command`; the answer is durable (I2).
+        """Ask for `command`; what it changes is durable when it is answered (I2), but for
+        `StopLink`, which holds until the gateway ends.
 
         `key`: a command about a run whose key that run has seen is not performed again (I6).
         Raises: `Refusal`. Cancelled, the command may or may not be performed.
@@ -103,12 +118,13 @@ class Hub:
                 return await self._look(command)
             case c.ProbeWorkers() | c.ReadUsage():
                 return await self._questions.put(
-                    command, self.router.pools(command.link), self._crew.roster
+                    command, self.router.pools(command.link), self._roster
                 )
             case c.EndSession():
                 return await self._end_session(command)
             case c.DrainWorker():
-                return self._drain_worker(command)
+                await self._crew.drain(command.worker, command.on)
+                return Accepted()
             case c.StopLink():
                 return await self._stop_link(command)
             case _:
@@ -121,9 +137,9 @@ class Hub:
                 return Accepted(run, run)
             case c.ListRuns():
                 which = RunFilter(command.link, command.open_only, command.unacknowledged)
-                return RunList(tuple(await self._journal.find(which)))
+                return RunList(tuple(await self._ledger.find(which)))
             case c.ListWorkers():
-                workers = self._crew.roster.workers
+                workers = self._roster.workers
                 return WorkerList(tuple(workers[id].status() for id in sorted(workers)))
 
     def _route(self, run: Run) -> Run:
@@ -131,6 +147,7 @@ class Hub:
         return attrs.evolve(run, pool=pool, routed=None if routed == run.spec else routed)
 
     async def _command(self, command: c.RunCommand, key: str | None = None) -> Accepted:
+        await self._starts.settled(command.run)
         slot = self._ledger.slots.get(command.run)
         if slot is None:
             return await self._command_ended(command)
@@ -160,17 +177,14 @@ class Hub:
         ]
 
     async def _end_session(self, command: c.EndSession) -> Answer:
-        known = self._crew.roster.sessions.forget(command.session)
+        known = self._roster.sessions.forget(command.session)
         if not known:
             raise SessionNotFound(f"no session has the id {command.session}")
-        self._ledger.write([PutNote("session", id, None) for _, id in known])
+        writes = [PutNote("session", id, None) for _, id in known]
+        await self._ledger.commit(lambda done: self._journal.enqueue(writes, done))
         for pool, _ in known:
             for slot in self._of_session(pool, command.session):
                 await self._command(c.CancelRun(slot.run.id, reason="its session ended"))
-        return Accepted()
-
-    def _drain_worker(self, command: c.DrainWorker) -> Answer:
-        self._crew.drain(self.worker(command.worker), command.on)
         return Accepted()
 
     def worker(self, id: WorkerId) -> Worker:
@@ -178,10 +192,7 @@ class Hub:
 
         Raises: `WorkerNotFound`.
         """
-        worker = self._crew.roster.workers.get(id)
-        if worker is None:
-            raise WorkerNotFound(f"no worker has the id {id}; `gateway workers` lists them")
-        return worker
+        return self._crew.find(id)
 
     # --- stopping
 
@@ -209,29 +220,38 @@ class Hub:
     # --- what a controller's link does beside commands
 
     def follow(self, run: RunId, after: Seq) -> Follower:
-        """The run's committed events above `after`, and those to come. See `Follower`."""
+        """The committed events above `after` of a run that was accepted, and those to come. See
+        `Follower`."""
         return Follower(self._journal, self._ledger.slots.get, run, after)
 
     async def acknowledge(self, run: RunId, through: int) -> None:
         """The controller has the run's events up to `through`, clamped to the last.
 
-        Raises: `RunNotFound`.
+        Raises: `RunNotFound`, `Unavailable`.
         """
         await self._ledger.acknowledge(run, through)
 
     async def annotate(self, run: RunId, name: str, value: Json) -> None:
         """Keep a small value with the run, durably.
 
-        Raises: `RunNotFound`, `Unavailable`.
+        Raises: `InvalidArgument`, `RunNotFound`, `Unavailable`. Refused, nothing is kept.
         """
+        if len(json.dumps(value)) > MAX_NOTE:
+            raise InvalidArgument(f"a note with a run may have {MAX_NOTE} bytes as JSON")
+        await self._starts.settled(run)
         slot = self._ledger.slots.get(run)
         if slot is None:
-            await self._ledger.change_ended(
-                run, lambda ended: attrs.evolve(ended, notes={**ended.notes, name: value})
-            )
-            return
-        slot.run = attrs.evolve(slot.run, notes={**slot.run.notes, name: value})
-        await self._ledger.commit(partial(self._ledger.put, slot))
+            await self._ledger.change_ended(run, partial(_noted, name, value))
+        else:
+            await self._ledger.commit(partial(self._note, slot, name, value))
+
+    def _note(self, slot: Slot, name: str, value: Json, done: Done) -> None:
+        before, slot.run = slot.run, _noted(name, value, slot.run)
+        try:
+            self._ledger.put(slot, done)
+        except ValueError:  # a journal cannot hold it
+            slot.run = before
+            raise
 
     # --- what a worker's link does
 
@@ -255,14 +275,14 @@ class Hub:
         events: Sequence[Event],
         native_seq: int | None = None,
     ) -> bool:
-        """See `Crew.record`."""
-        return self._crew.record(worker, epoch, run, ((events, native_seq),))
+        """See `Hearing.record`."""
+        return self._hearing.record(worker, epoch, run, ((events, native_seq),))
 
     def record_heard(
         self, worker: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]
     ) -> bool:
-        """See `Crew.record`."""
-        return self._crew.record(worker, epoch, run, heard)
+        """See `Hearing.record`."""
+        return self._hearing.record(worker, epoch, run, heard)
 
     def settle(
         self,
@@ -272,8 +292,8 @@ class Hub:
         number: OrderNumber,
         error: Refusal | None = None,
     ) -> None:
-        """See `Crew.settle`."""
-        self._crew.settle(worker, epoch, run, number, error)
+        """See `Hearing.settle`."""
+        self._hearing.settle(worker, epoch, run, number, error)
 
     def respond(self, question_id: int, reports: Reports | Refusal) -> None:
         """A worker's answer to a question; a late one is dropped."""
@@ -297,7 +317,7 @@ class Hub:
 
     def _visible(self, slot: Slot) -> None:
         run = slot.visible
-        worker = self._crew.worker_of(slot)
+        worker = self._roster.worker_of(slot)
         if worker is not None and worker.port is not None and run.id in worker.runs:
             worker.port.committed(run.id, slot.visible_native)
         if run.state.terminal:
@@ -331,12 +351,12 @@ class Hub:
         """Take up what the journal holds. Called once, before anything else."""
         now = self._clock()
         for key, note in (await self._journal.notes("worker")).items():
-            self._crew.roster.workers[WorkerId(key)] = remembered(WorkerId(key), note, now)
+            self._roster.workers[WorkerId(key)] = remembered(WorkerId(key), note, now)
         for key, note in (await self._journal.notes("session")).items():
-            self._crew.roster.sessions.remember(key, note)
+            self._roster.sessions.remember(key, note)
         for open_run in await self._journal.open_runs():
             self._restore(open_run)
-        for worker in self._crew.roster.workers.values():
+        for worker in self._roster.workers.values():
             self._crew.await_return(worker)
 
     def _restore(self, known: OpenRun) -> None:
@@ -350,6 +370,10 @@ class Hub:
         self._nursery = nursery
         nursery.start_soon(self._timers.run)
         nursery.start_soon(self._ledger.publish)
+
+
+def _noted(name: str, value: Json, run: Run) -> Run:
+    return attrs.evolve(run, notes={**run.notes, name: value})
 
 
 @asynccontextmanager

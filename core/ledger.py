@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeAlias
 
@@ -20,7 +21,16 @@ from fleetgate.core.events import (
     Source,
 )
 from fleetgate.core.ids import RunId
-from fleetgate.core.journal.api import Append, Done, Journal, JournalFailing, PutRun, Write
+from fleetgate.core.journal.api import (
+    Append,
+    Done,
+    Journal,
+    JournalError,
+    JournalFailing,
+    PutRun,
+    RunFilter,
+    Write,
+)
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import acknowledge
@@ -53,15 +63,27 @@ class Ledger:
     async def written(self, id: RunId) -> Run | None:
         """A run with everything that was put in line, open or ended."""
         slot = self.slots.get(id)
-        return slot.run if slot is not None else await self.journal.get(id)
+        return slot.run if slot is not None else await self._get(id)
+
+    async def _get(self, id: RunId) -> Run | None:
+        with readable():
+            return await self.journal.get(id)
+
+    async def find(self, which: RunFilter) -> Sequence[Run]:
+        """Runs as committed.
+
+        Raises: `Unavailable`.
+        """
+        with readable():
+            return await self.journal.find(which)
 
     async def seen(self, id: RunId) -> Run:
         """A run as committed, open or ended.
 
-        Raises: `RunNotFound`.
+        Raises: `RunNotFound`, `Unavailable`.
         """
         slot = self.slots.get(id)
-        run = slot.seen() if slot is not None else await self.journal.get(id)
+        run = slot.seen() if slot is not None else await self._get(id)
         if run is None:
             raise RunNotFound(f"no run has the id {id}")
         return run
@@ -70,7 +92,7 @@ class Ledger:
         """The controller has the run's events up to `through`, clamped to the last. Of many
         acknowledgements in a row the journal gets the latest.
 
-        Raises: `RunNotFound`.
+        Raises: `RunNotFound`, `Unavailable`.
         """
         slot = self.slots.get(id)
         if slot is not None:
@@ -94,6 +116,8 @@ class Ledger:
         """
         async with self._changing:
             before = await self.seen(id)
+            if not before.state.terminal:
+                raise Unavailable(f"run {id} is just being taken up; try again")
             after = change(before)
             if after != before:
                 writes = (PutRun(after),)
@@ -193,7 +217,8 @@ class Ledger:
             except ValueError:
                 slot.reset(marks)
                 said = _unrecordable(events[0], error)
-                self._enqueue(slot, (((said,), source),), *rest)
+                # What was to be written beside it may be what cannot be held: it is left out.
+                self._enqueue(slot, (((said,), source),), (), rest[1])
 
     def _number(
         self,
@@ -263,32 +288,29 @@ class Ledger:
         if slot.visible.state.terminal and not slot.puts:
             self.touch(slot)
 
-    async def commit(self, enqueue: Callable[[Done], None]) -> None:
-        """Let `enqueue` put something in line, and wait until it is durable.
+    async def commit(
+        self, enqueue: Callable[[Done], None], settled: Callable[[], None] | None = None
+    ) -> None:
+        """Let `enqueue` put something in line, and wait until it is durable. `settled` is called
+        once nothing of it is open any more, which may be after this has given up waiting.
 
         Raises: `InvalidArgument`: a journal cannot hold it; `Unavailable`: it was given up, or
         is not durable in time (then it may yet become so). Cancelled, it may or may not
         become durable.
         """
-        self.check()
-        answered = trio.Event()
-        errors: list[Exception] = []
-
-        def done(error: Exception | None) -> None:
-            if error is not None:
-                errors.append(error)
-            answered.set()
-
-        with trio.move_on_after(self.limits.answer_within / NANOS) as scope:
-            await self.journal.wait_room()
-            try:
-                enqueue(done)
-            except ValueError as error:
-                raise InvalidArgument(f"the journal cannot hold this: {error}") from None
-            await answered.wait()
-        if errors:
-            raise Unavailable(f"the journal cannot be written ({errors[0]}); try again later")
-        if scope.cancelled_caught:
+        waiting = _Waiting(settled or _nobody)
+        try:
+            self.check()
+            with trio.move_on_after(self.limits.answer_within / NANOS):
+                await self.journal.wait_room()
+                waiting.enqueue(enqueue)
+                await waiting.answered.wait()
+        finally:
+            if not waiting.enqueued:
+                waiting.settled()
+        if waiting.error is not None:
+            raise Unavailable(f"the journal cannot be written ({waiting.error}); try again later")
+        if not waiting.answered.is_set():
             raise Unavailable("the journal did not commit in time; ask for the run before retrying")
 
     async def publish(self) -> None:
@@ -300,6 +322,15 @@ class Ledger:
             for slot in dirty:
                 slot.tell()
                 self._visible(slot)
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """What cannot be read now is unavailable."""
+    try:
+        yield
+    except JournalError as error:
+        raise Unavailable(f"the journal cannot be read ({error}); try again later") from None
 
 
 def _unrecordable(event: Event, error: ValueError) -> Event:
@@ -318,6 +349,34 @@ def _stamped(run: Run, source: Source | None, now: int) -> Run:
     if run.state.terminal and not run.ended:
         run = attrs.evolve(run, ended=now)
     return run
+
+
+class _Waiting:
+    """Somebody waits for a commit, at least for a while."""
+
+    def __init__(self, settled: Callable[[], None]) -> None:
+        self.answered = trio.Event()
+        self.enqueued = False
+        self.error: Exception | None = None
+        self.settled = settled
+
+    def enqueue(self, enqueue: Callable[[Done], None]) -> None:
+        try:
+            enqueue(self._done)
+        except ValueError as error:
+            raise InvalidArgument(f"the journal cannot hold this: {error}") from None
+        self.enqueued = True
+
+    def _done(self, error: Exception | None) -> None:
+        self.error = error
+        self.answered.set()
+        # Also where `enqueue` answers at once, before it returns.
+        self.enqueued = True
+        self.settled()
+
+
+def _nobody() -> None:
+    """Nobody has to know."""
 
 
 def _nothing(error: Exception | None) -> None:

@@ -21,6 +21,14 @@ class Limits:
     """Orders of one run that its worker has not confirmed. At it a further command is
     refused `resource_exhausted`."""
 
+    run_keys: int = 10_000
+    """Command keys that a run remembers; beyond it the oldest is forgotten, and a command that
+    repeats that one is a new command. Peers repeat what they have not had an answer to."""
+
+    workers: int = 100_000
+    """Workers that are known, here or away. At it a new one is refused `resource_exhausted`.
+    Their epochs are never forgotten, and some protocols let peers name themselves."""
+
     run_input: int = 16 << 20
     """Bytes of one run's inputs that its worker has not confirmed. At it a further input is
     refused `resource_exhausted`: sixteen of the largest frames, as for a script."""
@@ -37,8 +45,9 @@ class Limits:
     """How long a worker may take to answer a question before it counts as `unavailable`."""
 
     lost_after: int = 24 * 3600 * SECOND
-    """How long runs wait for a worker that is away, where its protocol sets no grace of its
-    own, before they are `lost`: an accepted run always ends (I5)."""
+    """How long runs wait for a worker: for theirs that is away, where its protocol sets no grace
+    of its own, before they are `lost`; for any at all before they expire. An accepted run always
+    ends (I5)."""
 
     end_margin: int = 30 * SECOND
     """How long after its timeout a run may take to end at a worker before the hub ends it:

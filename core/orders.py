@@ -9,9 +9,9 @@ import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
-from fleetgate.core.crew import Crew
 from fleetgate.core.errors import InvalidArgument, ResourceExhausted
-from fleetgate.core.journal.api import Done, MarkOrder, OpenOrder, PutOrder, PutRun, Write
+from fleetgate.core.giving import Giving
+from fleetgate.core.journal.api import Done, OpenOrder, PutOrder, PutRun
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run, Verdict, decide, give_input
@@ -23,10 +23,10 @@ class Orders:
     """Gives commands to open runs, one at a time per run, in the order they came."""
 
     def __init__(
-        self, ledger: Ledger, crew: Crew, limits: Limits, route: Callable[[Run], Run]
+        self, ledger: Ledger, giving: Giving, limits: Limits, route: Callable[[Run], Run]
     ) -> None:
         self._ledger = ledger
-        self._crew = crew
+        self._giving = giving
         self._limits = limits
         self._route = route
 
@@ -75,12 +75,16 @@ class Orders:
         Raises: `Refusal`. Cancelled, it may or may not be performed.
         """
         self._check_size(command)
-        async with slot.lock:
-            if key is not None and key in slot.keys:
-                return Accepted(slot.seen(), slot.seen())
-            before = [slot.run]
-            await self._ledger.commit(partial(self._decide, slot, command, key, before))
-            return Accepted(before[0], slot.seen())
+        await slot.turn.acquire()
+        if key is not None and key in slot.keys:
+            slot.turn.release()
+            return Accepted(slot.seen(), slot.seen())
+        before = [slot.run]
+        decide = partial(self._decide, slot, command, key, before)
+        # Until the journal has settled it no other command of this run is decided: what it
+        # gives up must leave no hole in the numbers.
+        await self._ledger.commit(decide, settled=slot.turn.release)
+        return Accepted(before[0], slot.seen())
 
     def _decide(
         self, slot: Slot, command: c.RunCommand, key: str | None, before: list[Run], done: Done
@@ -110,17 +114,13 @@ class Orders:
         before = slot.run
         slot.run = verdict.run
         order = _order(slot.run, command, self._ledger.clock()) if verdict.order else None
-        sent = order is not None and self._crew.hands_at_once(slot)
 
         def durable() -> None:
-            if key is not None and order is not None:
-                slot.keys[key] = order.number
             if order is not None:
-                slot.orders[order.number] = OpenOrder(order, sent)
-                self._crew.hand(slot, order)
+                self._remember(slot, key, order)
+                self._giving.advance(slot)
             if isinstance(command, c.SupplyScript):
-                self._crew.line_up(slot)
-                self._crew.dispatch(slot.run.pool)
+                self._giving.line_up(slot)
             done(None)
 
         def committed(error: Exception | None) -> None:
@@ -133,7 +133,7 @@ class Orders:
                 done(error)
             self._ledger.put_done(slot)
 
-        writes = _writes(order, key, sent)
+        writes = () if order is None else (PutOrder(order, key),)
         try:
             if verdict.events:
                 self._ledger.record(slot, verdict.events, also=writes, then=durable)
@@ -144,6 +144,14 @@ class Orders:
         except ValueError:  # a journal cannot hold it: nothing was put in line
             slot.run = before
             raise
+
+    def _remember(self, slot: Slot, key: str | None, order: c.Order) -> None:
+        slot.orders[order.number] = OpenOrder(order, sent=False)
+        if key is None:
+            return
+        slot.keys[key] = order.number
+        if len(slot.keys) > self._limits.run_keys:
+            del slot.keys[next(iter(slot.keys))]
 
 
 def _as_given(run: Run, given: Run) -> Run:
@@ -163,10 +171,3 @@ def _as_given(run: Run, given: Run) -> Run:
 def _order(run: Run, command: c.RunCommand, now: int) -> c.Order:
     is_input = isinstance(command, c.SendInput | c.CloseInput)
     return c.Order(run.id, run.orders, command, run.inputs if is_input else 0, now)
-
-
-def _writes(order: c.Order | None, key: str | None, sent: bool) -> tuple[Write, ...]:
-    if order is None:
-        return ()
-    put = PutOrder(order, key)
-    return (put, MarkOrder(order.run, order.number, settled=False)) if sent else (put,)

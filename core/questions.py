@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
+from typing import TypeVar
 
 import attrs
 import trio
@@ -14,11 +15,14 @@ from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.core.limits import Limits
 from fleetgate.core.roster import Roster, Worker
 from fleetgate.core.timers import NANOS
-from fleetgate.core.worker import AccountReport, Liveness, ProviderReport, Reports
+from fleetgate.core.worker import AccountReport, ProviderReport, Reports
+
+_Report = TypeVar("_Report", ProviderReport, AccountReport)
 
 
 @attrs.define(slots=True)
 class _Pending:
+    worker: Worker
     answered: trio.Event = attrs.field(factory=trio.Event)
     reports: Reports | Refusal | None = None
 
@@ -44,17 +48,16 @@ class Questions:
         accounts: list[AccountReport] = []
         async with trio.open_nursery() as nursery:
             for pool, names in pools.items():
-                workers = [w for w in roster.of(pool) if w.liveness is not Liveness.AWAY]
+                workers = list(roster.of(pool))
                 asked = [w for w in workers if w.info.asks]
                 for worker in asked:
                     nursery.start_soon(self._ask, worker, question, providers, accounts)
                 if not asked:
                     _speak_for(pool, names, workers, providers, accounts)
         if isinstance(question, ProbeWorkers):
-            first = sorted(providers, key=lambda p: not p.installed)
-            return ProviderList(tuple({p.provider: p for p in reversed(first)}.values())[::-1])
-        supported = sorted(accounts, key=lambda a: not a.supported)
-        return AccountList(tuple({a.provider: a for a in reversed(supported)}.values())[::-1])
+            best = sorted(providers, key=lambda report: not report.installed)
+            return ProviderList(_first_of_each(best))
+        return AccountList(_first_of_each(sorted(accounts, key=lambda a: not a.supported)))
 
     async def _ask(
         self,
@@ -79,10 +82,11 @@ class Questions:
         self, worker: Worker, question: ProbeWorkers | ReadUsage
     ) -> Reports | Refusal:
         id = next(self._ids)
-        pending = self._pending[id] = _Pending()
+        pending = self._pending[id] = _Pending(worker)
         try:
-            if worker.port is not None:
-                worker.port.ask(id, question)
+            if worker.port is None:
+                return _gone(worker)
+            worker.port.ask(id, question)
             with trio.move_on_after(self._limits.ask_within / NANOS):
                 await pending.answered.wait()
         finally:
@@ -97,6 +101,24 @@ class Questions:
         if pending is not None:
             pending.reports = reports
             pending.answered.set()
+
+    def left(self, worker: Worker) -> None:
+        """The worker's link is gone, and with it whatever it was asked."""
+        for pending in list(self._pending.values()):
+            if pending.worker is worker:
+                pending.reports = _gone(worker)
+                pending.answered.set()
+
+
+def _first_of_each(reports: Iterable[_Report]) -> tuple[_Report, ...]:
+    chosen: dict[str, _Report] = {}
+    for report in reports:
+        chosen.setdefault(report.provider, report)
+    return tuple(chosen.values())
+
+
+def _gone(worker: Worker) -> Refusal:
+    return Unavailable(f"worker {worker.info.id} is not connected any more")
 
 
 def _speak_for(

@@ -4,15 +4,15 @@ which one takes a run that waits. Bookkeeping only; the hub acts on what it says
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection
 from typing import Protocol
 
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
 from fleetgate.core.errors import Fenced, InstanceConflict
-from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
+from fleetgate.core.ids import Epoch, RunId, WorkerId
 from fleetgate.core.sessions import Sessions
 from fleetgate.core.slots import Slot
+from fleetgate.core.timers import Timer
 from fleetgate.core.worker import Liveness, WorkerInfo, WorkerStatus
 
 
@@ -36,17 +36,17 @@ class Worker:
     """One worker, connected or awaited."""
 
     __slots__ = (
+        "draining",
         "epoch",
         "free",
         "grace",
-        "held",
-        "held_back",
         "info",
         "liveness",
         "port",
         "reserved",
         "runs",
         "since",
+        "waiting",
     )
 
     def __init__(self, info: WorkerInfo, epoch: Epoch, since: int) -> None:
@@ -54,33 +54,43 @@ class Worker:
         self.epoch = epoch
         self.liveness = Liveness.AWAY
         self.port: Port | None = None
+        self.draining = False
         self.free: int | None = 0
         self.reserved = 0
         """Runs assigned whose order is not handed over yet: its `RunAssigned` is in line."""
         self.grace: int | None = info.grace
         self.runs: dict[RunId, Slot] = {}
-        self.held: set[tuple[RunId, OrderNumber]] = set()
-        """Orders that its admission told it of: not to be handed over once more."""
-        self.held_back: list[Order] = []
-        """Orders that came while it compares what it holds."""
         self.since = since
+        self.waiting: Timer | None = None
+        """The end of its grace, while it is away."""
+
+    def stop_waiting(self) -> None:
+        """It is back, or another link of it is."""
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None
 
     @property
     def takes_runs(self) -> bool:
         """Whether it may be given one more run now."""
-        if self.liveness is not Liveness.READY:
+        if self.liveness is not Liveness.READY or self.draining:
             return False
         return self.free is None or self.free > self.reserved
 
     def status(self) -> WorkerStatus:
         """How it stands."""
-        return WorkerStatus(
-            self.info, self.liveness, self.epoch, self.free, len(self.runs), self.since
-        )
+        drained = self.draining and self.liveness is Liveness.READY
+        liveness = Liveness.DRAINING if drained else self.liveness
+        return WorkerStatus(self.info, liveness, self.epoch, self.free, len(self.runs), self.since)
 
     def note(self) -> bytes:
         """What must survive a restart of the gateway."""
-        kept = {"epoch": self.epoch, "grace": self.grace, "pool": self.info.pool}
+        kept = {
+            "epoch": self.epoch,
+            "grace": self.grace,
+            "pool": self.info.pool,
+            "draining": self.draining,
+        }
         return json.dumps(kept).encode()
 
 
@@ -88,20 +98,42 @@ def remembered(id: WorkerId, note: bytes, now: int) -> Worker:
     """A worker as known from its note: away until it comes back."""
     kept = json.loads(note)
     info = WorkerInfo(id, kept["pool"], frozenset(), grace=kept["grace"])
-    return Worker(info, Epoch(kept["epoch"]), now)
+    worker = Worker(info, Epoch(kept["epoch"]), now)
+    worker.draining = kept["draining"]
+    return worker
 
 
 class Roster:
-    """All workers by id, and for each pool the runs that wait for one."""
+    """All workers by id, those that are connected by pool, and for each pool the runs that
+    wait for one."""
 
     def __init__(self) -> None:
         self.workers: dict[WorkerId, Worker] = {}
-        self.waiting: dict[str, deque[Slot]] = {}
         self.sessions = Sessions()
+        self._present: dict[str, dict[WorkerId, Worker]] = {}
+        self._waiting: dict[str, dict[RunId, Slot]] = {}
 
-    def of(self, pool: str) -> Iterator[Worker]:
-        """The workers of a southbound entry."""
-        return (w for w in self.workers.values() if w.info.pool == pool)
+    def arrive(self, worker: Worker) -> None:
+        """A worker is connected, in place of any older link of it."""
+        self.workers[worker.info.id] = worker
+        self._present.setdefault(worker.info.pool, {})[worker.info.id] = worker
+
+    def depart(self, worker: Worker) -> None:
+        """The worker's link is gone."""
+        self._present.get(worker.info.pool, {}).pop(worker.info.id, None)
+
+    def of(self, pool: str) -> Collection[Worker]:
+        """The connected workers of a southbound entry."""
+        return self._present.get(pool, {}).values()
+
+    def worker_of(self, slot: Slot) -> Worker | None:
+        """The worker that the run was given to, if it is known."""
+        id = slot.run.worker
+        return None if id is None else self.workers.get(id)
+
+    def is_current(self, worker: Worker) -> bool:
+        """Whether it is connected and no newer link of it is."""
+        return worker.port is not None and self.workers.get(worker.info.id) is worker
 
     def current(self, id: WorkerId, epoch: Epoch) -> Worker:
         """The worker, if `epoch` is its newest.
@@ -126,9 +158,9 @@ class Roster:
                 f"another instance of worker {info.id} is connected; stop it first"
             )
 
-    def line(self, pool: str) -> deque[Slot]:
+    def line(self, pool: str) -> dict[RunId, Slot]:
         """The runs that wait in a pool, oldest first."""
-        return self.waiting.setdefault(pool, deque())
+        return self._waiting.setdefault(pool, {})
 
     def has_room(self, pool: str) -> bool:
         """Whether any worker of the pool takes one more run."""

@@ -15,6 +15,10 @@ KNOWN_SESSIONS: Final = 10_000
 run that continues one of those goes to any worker."""
 
 
+LONGEST_NAME: Final = 1024
+"""Bytes of a session's name. Providers use UUIDs; a note of the journal holds 64 KiB."""
+
+
 def continued(run: Run) -> str | None:
     """The session that a run continues: by our id, or by its worker's own."""
     return run.work.session or run.work.resume
@@ -37,8 +41,11 @@ class Sessions:
         session = self._known.get(_key(run.pool, name)) if name else None
         return None if session is None else session.worker
 
-    def open(self, run: Run, native_session: str, worker: WorkerId) -> Session:
-        """A worker named the session of a run; the session as it is now."""
+    def open(self, run: Run, native_session: str, worker: WorkerId) -> Session | None:
+        """A worker named the session of a run; the session as it is now. A name above
+        `LONGEST_NAME` is not remembered: a run that continues it goes to any worker."""
+        if len(native_session.encode(errors="replace")) > LONGEST_NAME:
+            return None
         key = _key(run.pool, run.work.session or native_session)
         session = bind(self._known.get(key), SessionId(key), worker)
         self._known[key] = session = opened(session, native_session)
@@ -57,6 +64,11 @@ class Sessions:
         for key in keys:
             del self._known[key]
         return [(key.partition("/")[0], SessionId(key)) for key in keys]
+
+    def forget_worker(self, worker: WorkerId) -> None:
+        """Forget all that live at a worker which is not expected back."""
+        for key in [key for key, each in self._known.items() if each.worker == worker]:
+            del self._known[key]
 
     def remember(self, key: str, note: bytes) -> None:
         """Take up a session from its note."""

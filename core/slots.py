@@ -16,7 +16,7 @@ import attrs
 import trio
 
 from fleetgate.core.events import Event, Recorded, Source
-from fleetgate.core.ids import OrderNumber, Seq
+from fleetgate.core.ids import Epoch, OrderNumber, Seq
 from fleetgate.core.journal.api import OpenOrder
 from fleetgate.core.run import Run, evolve
 from fleetgate.core.timers import Timer
@@ -41,7 +41,8 @@ class Slot:
         "keys",
         "last_seq",
         "last_time",
-        "lock",
+        "mark",
+        "marking",
         "native_seq",
         "news",
         "orders",
@@ -52,6 +53,7 @@ class Slot:
         "timed_out",
         "timers",
         "timing",
+        "turn",
         "visible",
         "visible_native",
         "visible_seq",
@@ -72,7 +74,13 @@ class Slot:
         self.visible_native = run.native_seq
         self.orders = {open_.order.number: open_ for open_ in orders}
         self.keys = dict(keys or {})
-        self.lock = trio.Lock()
+        self.mark = (Epoch(0), OrderNumber(0))
+        """The epoch and number up to which orders were handed over. See `core.giving`."""
+        self.marking: OrderNumber | None = None
+        """The order that is being marked as sent."""
+        self.turn = trio.Semaphore(1, max_value=1)
+        """Held by the one command that is being decided and committed. No lock: what has not
+        been answered in time keeps it until the journal settles it, whichever task that is."""
         self.news = trio.Event()
         self.tail: deque[Recorded] = deque()
         self.bodies = 0

@@ -9,10 +9,10 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
-from fleetgate.core.crew import Crew
 from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.errors import Conflict, ResourceExhausted, Stopping
 from fleetgate.core.events import Event
+from fleetgate.core.giving import Giving
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal.api import Done, PutOrder, PutRun, Write
 from fleetgate.core.ledger import Ledger
@@ -27,13 +27,13 @@ class Starts:
     def __init__(
         self,
         ledger: Ledger,
-        crew: Crew,
+        giving: Giving,
         orders: Orders,
         deadlines: Deadlines,
         route: Callable[[Run], Run],
     ) -> None:
         self._ledger = ledger
-        self._crew = crew
+        self._giving = giving
         self._orders = orders
         self._deadlines = deadlines
         self._route = route
@@ -47,11 +47,9 @@ class Starts:
 
         Raises: `Refusal`. Cancelled, it may or may not be accepted.
         """
-        while (pending := self._pending.get(command.run)) is not None:
-            await pending[1].wait()
-        self._check_open(command.origin.link)
-        done = trio.Event()
-        self._pending[command.run] = (command.origin.link, done)
+        await self.settled(command.run)
+        link, done = command.origin.link, trio.Event()
+        self._pending[command.run] = (link, done)
         try:
             return await self._start_alone(command)
         finally:
@@ -59,27 +57,34 @@ class Starts:
             done.set()
             self.tell()
 
-    def _check_open(self, link: str) -> None:
-        if self.draining:
-            raise Stopping("the gateway is stopping; start the run once it is back")
-        if link in self._stopping:
-            raise Stopping(f"{link} is stopping and takes no new runs")
+    async def settled(self, run: RunId) -> None:
+        """Wait while a run of this id is just being accepted."""
+        while (pending := self._pending.get(run)) is not None:
+            await pending[1].wait()
 
     async def _start_alone(self, command: c.StartRun) -> Accepted:
+        link = command.origin.link
+        if link in self._stopping:
+            raise Stopping(f"{link} is stopping and takes no new runs")
         known = await self._ledger.written(command.run)
         if known is not None:
             decide(known, command)
             seen = await self._ledger.seen(command.run)
             return Accepted(seen, seen)
-        limit = self._ledger.limits.open_runs
-        if len(self._ledger.slots) >= limit:
-            raise ResourceExhausted(
-                f"{limit} runs are open, which is the limit; wait for some to end"
-            )
+        if self.draining:
+            raise Stopping("the gateway is stopping; start the run once it is back")
+        self._check_room()
         verdict = start(command, self._ledger.clock())
         slot = Slot(*self._orders.opening(self._route(verdict.run)))
         await self._ledger.commit(partial(self._enqueue, slot, verdict.events))
         return Accepted(None, slot.seen())
+
+    def _check_room(self) -> None:
+        limit = self._ledger.limits.open_runs
+        if len(self._ledger.slots) + len(self._pending) > limit:
+            raise ResourceExhausted(
+                f"{limit} runs are open, which is the limit; wait for some to end"
+            )
 
     def _enqueue(self, slot: Slot, events: Sequence[Event], done: Done) -> None:
         writes: list[Write] = [PutRun(slot.run)]
@@ -97,8 +102,7 @@ class Starts:
         self._ledger.record(slot, events)
         self._deadlines.opened(slot)
         if not slot.run.awaits_script:
-            self._crew.line_up(slot)
-            self._crew.dispatch(slot.run.pool)
+            self._giving.line_up(slot)
 
     def stop(self, link: str, mode: c.StopMode) -> list[Slot]:
         """Accept no more runs of a northbound entry; those that are open.

@@ -18,17 +18,29 @@ class Clock(Protocol):
     def __call__(self) -> int: ...
 
 
+MANY: Final = 64
+"""Cancelled deadlines below which the heap is left as it is."""
+
+
 class Timer:
     """One deadline. `cancel` is idempotent and harmless after it has fired."""
 
-    __slots__ = ("_act",)
+    __slots__ = ("_act", "_canceled")
 
-    def __init__(self, act: Callable[[], None]) -> None:
+    def __init__(self, act: Callable[[], None], canceled: Callable[[], None]) -> None:
         self._act: Callable[[], None] | None = act
+        self._canceled = canceled
+
+    @property
+    def pending(self) -> bool:
+        """Whether it will still fire."""
+        return self._act is not None
 
     def cancel(self) -> None:
         """Forget it."""
-        self._act = None
+        if self._act is not None:
+            self._act = None
+            self._canceled()
 
     def fire(self) -> None:
         """Do it, once."""
@@ -43,16 +55,30 @@ class Timers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._heap: list[tuple[int, int, Timer]] = []
+        self._dead = 0
         self._order = count()
         self._changed = trio.Event()
 
+    def __len__(self) -> int:
+        """Deadlines in the heap, cancelled ones that are still in it among them."""
+        return len(self._heap)
+
     def at(self, when: int, act: Callable[[], None]) -> Timer:
         """Call `act` at `when` (Unix nanoseconds), or at once if that has passed."""
-        timer = Timer(act)
+        timer = Timer(act, self._canceled)
         heapq.heappush(self._heap, (when, next(self._order), timer))
         if self._heap[0][2] is timer:
             self._changed.set()
         return timer
+
+    def _canceled(self) -> None:
+        """Deadlines may lie a day ahead, and most are cancelled long before: keep fewer dead
+        ones than live ones."""
+        self._dead += 1
+        if self._dead > MANY and self._dead * 2 > len(self._heap):
+            self._heap = [entry for entry in self._heap if entry[2].pending]
+            heapq.heapify(self._heap)
+            self._dead = 0
 
     async def run(self) -> None:
         """Fire deadlines until cancelled."""
@@ -65,7 +91,9 @@ class Timers:
     def _fire_due(self) -> None:
         now = self._clock()
         while self._heap and self._heap[0][0] <= now:
-            heapq.heappop(self._heap)[2].fire()
+            timer = heapq.heappop(self._heap)[2]
+            self._dead -= not timer.pending
+            timer.fire()
 
     def _until_next(self) -> float:
         if not self._heap:

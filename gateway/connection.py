@@ -8,16 +8,16 @@ question to the hub. Steps are performed here and nowhere else.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import attrs
 import trio
 
 from fleetgate.core.answers import Admission, Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
-from fleetgate.core.errors import Refusal, RunNotFound
+from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, WorkerId
@@ -87,7 +87,8 @@ class Driver:
         self._resumed.set()
         self._asked = 0
         self._answered = trio.Event()
-        self._followers = Followers(hub, self._outbox, self._deliver)
+        self._turns: dict[RunId, trio.Event] = {}
+        self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable)
         self._speaker = Speaker(hub, observer)
         self._alarm = Alarm(clock)
         self._closing: api.Close | None = None
@@ -230,11 +231,11 @@ class Driver:
         self._speaker.flush()
         match step:
             case api.Submit():
-                self._ask(partial(self._submit, step))
+                self._ask(partial(self._submit, step), getattr(step.command, "run", None))
             case api.Annotate():
                 durable = trio.Event()
                 self._outbox.bar(durable)
-                self._ask(partial(self._annotate, step, durable))
+                self._ask(partial(self._annotate, step, durable), step.run)
             case api.Ack():
                 self._ask(partial(self._acknowledge, step))
             case api.Follow():
@@ -250,24 +251,43 @@ class Driver:
         except TooMany as error:
             self._close(api.Close(1008, str(error)))
 
+    def _unreadable(self, refusal: Unavailable) -> None:
+        self._close(api.Close(1011, refusal.message))
+
     def _deliver(self, batch: Sequence[Recorded]) -> None:
         self._call(partial(self._connection.deliver, batch))
 
     # --- questions to the hub
 
-    def _ask(self, ask: Callable[[], Any]) -> None:
+    def _ask(self, ask: Callable[[], Awaitable[None]], run: RunId | None = None) -> None:
+        """Ask beside everything else; but questions about one run one after the other, in the
+        order in which they were asked."""
         if self._nursery is None or self._over:
             return
         self._asked += 1
-        self._nursery.start_soon(self._asking, ask)
+        before, mine = self._turns.get(run) if run else None, trio.Event()
+        if run:
+            self._turns[run] = mine
+        self._nursery.start_soon(self._asking, ask, run, before, mine)
 
-    async def _asking(self, ask: Callable[[], Any]) -> None:
+    async def _asking(
+        self,
+        ask: Callable[[], Awaitable[None]],
+        run: RunId | None,
+        before: trio.Event | None,
+        mine: trio.Event,
+    ) -> None:
         try:
+            if before is not None:
+                await before.wait()
             await ask()
         except Exception as error:
             self._observer.fault(error)
             self._close(api.Close(None, "a fault of the gateway"))
         finally:
+            mine.set()
+            if run and self._turns.get(run) is mine:
+                del self._turns[run]
             self._asked -= 1
             self._answered.set()
             self._answered = trio.Event()
@@ -284,14 +304,16 @@ class Driver:
         try:
             await self._hub.annotate(step.run, step.name, step.value)
         except Refusal as refusal:
-            self._close(api.Close(1011, refusal.message))
-        durable.set()
+            # The barrier stays shut: what stands behind it must never leave.
+            self._broken(refusal.message)
+        else:
+            durable.set()
 
     async def _acknowledge(self, step: api.Ack) -> None:
         try:
             await self._hub.acknowledge(step.run, step.through)
-        except RunNotFound as refusal:
-            self._observer.report("unknown_run", refusal.message, step.run)
+        except Refusal as refusal:
+            self._observer.report("not_acknowledged", refusal.message, step.run)
 
     async def _announce(self, step: api.AnnounceWorker) -> None:
         answer: Answer

@@ -7,6 +7,7 @@ from typing import Final
 
 import trio
 
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, Seq
@@ -22,14 +23,23 @@ class TooMany(Exception):
 
 
 class Followers:
-    """Delivers followed runs batch by batch, each as fast as the outbox takes them."""
+    """Delivers followed runs batch by batch, each as fast as the outbox takes them. `failed`
+    is told where the journal cannot be read; that run is not followed any more."""
 
     def __init__(
-        self, hub: Hub, outbox: Outbox, deliver: Callable[[Sequence[Recorded]], None]
+        self,
+        hub: Hub,
+        outbox: Outbox,
+        deliver: Callable[[Sequence[Recorded]], None],
+        failed: Callable[[Unavailable], None],
     ) -> None:
         self._hub = hub
         self._outbox = outbox
         self._give = deliver
+        self._failed = failed
+        self._fetching = trio.Lock()
+        """Held by the one follower that fetches: of all that wait behind a slow peer, one has a
+        batch in hand."""
         self._scopes: dict[RunId, trio.CancelScope] = {}
 
     def follow(self, nursery: trio.Nursery, run: RunId, after: Seq) -> None:
@@ -51,8 +61,15 @@ class Followers:
 
     async def _deliver(self, run: RunId, after: Seq, scope: trio.CancelScope) -> None:
         with scope, self._hub.follow(run, after) as follower:
-            async for batch in follower:
-                await self._outbox.wait_room()
-                # A cancelled follower must not deliver a batch that it already had in hand.
-                await trio.lowlevel.checkpoint_if_cancelled()
-                self._give(batch)
+            try:
+                while True:
+                    await follower.wait()
+                    async with self._fetching:
+                        await self._outbox.wait_room()
+                        batch = await follower.take()
+                        # A cancelled follower must not deliver what it already has in hand.
+                        await trio.lowlevel.checkpoint_if_cancelled()
+                        if batch:
+                            self._give(batch)
+            except Unavailable as refusal:
+                self._failed(refusal)

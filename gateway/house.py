@@ -76,13 +76,16 @@ class House:
     async def apply(self, config: Config) -> list[Exception]:
         """Make the entries at work those of `config`: what is unchanged goes on undisturbed,
         what is gone or changed ends its links, what is new starts. Answers what could not
-        start. Cancelled, some of it is done."""
-        self.hub.router = router_of(config, self._adapters, self._local)
+        start. Cancelled, some of it is done.
+
+        Raises: `JournalError`, and nothing was changed.
+        """
         wanted = {entry.name: entry for entry in config.entries}
+        await self._keep_instances(wanted)  # first: where that fails, nothing was stopped
+        self.hub.router = router_of(config, self._adapters, self._local)
         for name, room in list(self._rooms.items()):
             if wanted.get(name) != room.keeper.entry:
                 await self._stop(name, room)
-        await self._keep_instances(wanted)
         errors: list[Exception] = []
         for name, entry in wanted.items():
             if name not in self._rooms:

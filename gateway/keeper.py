@@ -85,7 +85,10 @@ class Keeper:
             await self._listen(task_status)
         else:
             task_status.started(self.entry.address)
-            await self._dial()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
+                await self._dial()
+                nursery.cancel_scope.cancel()
 
     async def _stop_when_asked(self, scope: trio.CancelScope) -> None:
         await self._around.hub.wait_stopped(self.entry.name)
@@ -110,7 +113,7 @@ class Keeper:
 
     async def _dial(self) -> None:
         backoff = Backoff(self._around.random)
-        while True:
+        while not self._draining:
             reason, ended = await self._dial_once()
             if ended is not None and ended.ready:
                 backoff.reset()
@@ -145,7 +148,13 @@ class Keeper:
         peer = link.opening.peer
         observer = self._observer.up(peer)
         around = self._around
-        connection = self._side.open(self.entry.settings)
+        try:
+            connection = self._side.open(self.entry.settings)
+        except Exception as error:  # an adapter's fault ends its links, not the gateway (I11)
+            observer.fault(error)
+            await link.close(None)
+            self._observer.down(peer, "a fault of the gateway")
+            return Ended("a fault of the gateway", retry=True, ready=False)
         driver = Driver(link, connection, around.hub, around.clock, observer)
         self._drivers.add(driver)
         reason = "cancelled"

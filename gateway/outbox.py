@@ -76,10 +76,14 @@ class Outbox:
                 return
             await item.wait()
             self._items.popleft()
+            self._tell()
 
     def sent(self) -> None:
         """The frames of the last `take` are with the link."""
         self._sending = 0
+        self._tell()
+
+    def _tell(self) -> None:
         self._emptied.set()
         self._emptied = trio.Event()
 

@@ -16,6 +16,7 @@ from typing import Protocol
 import trio
 
 from fleetgate.core.hub import open_hub
+from fleetgate.core.journal.api import JournalError
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.house import House, HouseObserver, router_of
@@ -78,8 +79,8 @@ class Gateway:
         self._observer = observer
 
     async def reload(self) -> None:
-        """Read the config file anew and change over to it. A file that cannot be used changes
-        nothing, and says so."""
+        """Read the config file anew and change over to it. A file that cannot be used, or a
+        journal that cannot be written, changes nothing, and says so."""
         try:
             config = self._load()
         except ConfigError as error:
@@ -90,10 +91,15 @@ class Gateway:
             for key in FIXED
             if getattr(config.gateway, key) != getattr(self.config.gateway, key)
         )
+        try:
+            failed = await self.house.apply(config)
+        except JournalError as error:
+            self._observer.reload_refused(error)
+            return
+        self.config = config
         if changed:
             self._observer.needs_restart(changed)
-        self.config = config
-        if not await self.house.apply(config):
+        if not failed:
             self._observer.reloaded()
 
     async def drain(self) -> None:

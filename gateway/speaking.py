@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Protocol, TypeAlias, assert_never
 
-from fleetgate.core.crew import Heard
 from fleetgate.core.errors import Fenced
+from fleetgate.core.hearing import Heard
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import Epoch, RunId, WorkerId
 from fleetgate.protocols import api

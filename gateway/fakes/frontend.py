@@ -118,7 +118,8 @@ class FrontEnd:
             case ops.Follow(run=run, after=after):
                 await self._seen(run)
                 self._unfollow(run)
-                nursery.start_soon(self._follow, RunId(run), after)
+                scope = self._followers[RunId(run)] = trio.CancelScope()
+                nursery.start_soon(self._follow, RunId(run), after, scope)
             case ops.Unfollow(run=run):
                 self._unfollow(run)
             case ops.Ack(run=run, through=through):
@@ -208,8 +209,7 @@ class FrontEnd:
         if scope is not None:
             scope.cancel()
 
-    async def _follow(self, run: RunId, after: int) -> None:
-        scope = self._followers[run] = trio.CancelScope()
+    async def _follow(self, run: RunId, after: int, scope: trio.CancelScope) -> None:
         with scope, self._small.hub.follow(run, Seq(after)) as follower:
             async for batch in follower:
                 lines = [{"event": "run", **event_line(recorded)} for recorded in batch]

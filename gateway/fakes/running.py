@@ -24,6 +24,10 @@ from fleetgate.transports.api import AddressError, LinkError
 ASKED: Final = 0
 CANNOT_START: Final = 1
 BAD_ARGUMENTS: Final = 2
+MAX_LINES: Final = 1024
+"""Link events that wait for whoever reads our output: a link that flaps every second fills
+them in a quarter of an hour."""
+
 PEER_ENDED_IT: Final = 3
 
 
@@ -109,9 +113,12 @@ async def _run(entry: Entry, name: str, journal: str, log: Log, body: Body) -> i
     writer, refused = LineWriter(), trio.Event()
     code = ASKED
     async with trio.open_nursery() as nursery:
+        lines, out = trio.open_memory_channel[Line](MAX_LINES)
+        nursery.start_soon(_write_all, writer, out)
 
         def emit(line: Line) -> None:
-            nursery.start_soon(_write, writer, line)
+            with suppress(trio.WouldBlock):  # nobody reads us: the newest link events are left out
+                lines.send_nowait(line)
 
         async def end_when_refused() -> None:
             nonlocal code
@@ -129,9 +136,10 @@ async def _run(entry: Entry, name: str, journal: str, log: Log, body: Body) -> i
     return code
 
 
-async def _write(writer: LineWriter, line: Line) -> None:
+async def _write_all(writer: LineWriter, lines: trio.MemoryReceiveChannel[Line]) -> None:
     with suppress(OSError):  # nobody reads us any more: the end of our input says so, too
-        await writer.write(line)
+        async for line in lines:
+            await writer.write(line)
 
 
 async def _end_on_signal(scope: trio.CancelScope) -> None:

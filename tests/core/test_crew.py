@@ -14,6 +14,7 @@ from fleetgate.core.answers import WorkerList
 from fleetgate.core.errors import (
     Fenced,
     InstanceConflict,
+    ResourceExhausted,
     WorkerNotFound,
 )
 from fleetgate.core.events import RunState
@@ -22,6 +23,7 @@ from fleetgate.core.hub_testing import (
     DONE,
     HandWorker,
     describe,
+    hub_on,
     kinds,
     read_until,
     started,
@@ -29,7 +31,8 @@ from fleetgate.core.hub_testing import (
 )
 from fleetgate.core.ids import OrderNumber, RunId, WorkerId
 from fleetgate.core.journal.api import Append, Done, Journal, Write
-from fleetgate.core.limits import SECOND
+from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.worker import Liveness
 
 
 async def test_I7_an_older_epoch_is_fenced(hub: Hub, worker: HandWorker) -> None:
@@ -152,6 +155,7 @@ async def test_an_input_reaches_a_worker_without_numbers_at_most_once(
 ) -> None:
     run = await started(hub)
     await hub.submit(c.SendInput(run, b"a"))
+    await wait_all_tasks_blocked()
     worker.leave()
     await hub.submit(c.SendInput(run, b"b"))
     admission = await HandWorker(hub, worker_info()).admit()
@@ -174,6 +178,44 @@ async def test_a_drained_worker_takes_no_runs_until_it_may(hub: Hub, worker: Han
     assert len(worker.port.orders) == 1
     with pytest.raises(WorkerNotFound):
         await hub.submit(c.DrainWorker(WorkerId("none")))
+
+
+async def test_a_drained_worker_stays_drained_wherever_it_is(journal: Journal) -> None:
+    async with hub_on(journal) as hub:
+        worker = HandWorker(hub, worker_info())
+        await worker.admit()
+        await hub.submit(c.DrainWorker(worker.info.id))
+        worker.ready()
+        assert hub.worker(worker.info.id).status().liveness is Liveness.DRAINING
+        worker.leave()
+        await worker.join()
+        await started(hub)
+        await wait_all_tasks_blocked()
+        assert worker.port.orders == []
+    async with hub_on(journal) as hub:
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        await wait_all_tasks_blocked()
+        assert worker.port.orders == []
+        await hub.submit(c.DrainWorker(worker.info.id, on=False))
+        await wait_all_tasks_blocked()
+        assert len(worker.port.orders) == 1
+
+
+async def test_I9_a_worker_that_comes_and_goes_leaves_nothing_behind(hub: Hub) -> None:
+    worker = HandWorker(hub, worker_info())
+    for _ in range(500):
+        await worker.join()
+        worker.leave()
+    assert len(hub._timers) < 200
+
+
+async def test_I9_so_many_workers_are_known(journal: Journal) -> None:
+    async with hub_on(journal, Limits(workers=2)) as hub:
+        for name in ("a", "b", "a"):
+            await HandWorker(hub, worker_info(name)).join()
+        with pytest.raises(ResourceExhausted):
+            await HandWorker(hub, worker_info("c")).join()
 
 
 async def test_I5_runs_of_a_worker_that_leaves_for_good_are_lost(

@@ -153,6 +153,7 @@ async def test_I6_a_key_is_performed_once(hub: Hub, worker: HandWorker) -> None:
     for _ in range(3):
         await hub.submit(c.SendInput(run, b"x"), key="k")
     await hub.submit(c.SendInput(run, b"y"), key="l")
+    await wait_all_tasks_blocked()
     assert worker.port.numbers(run) == [0, 1, 2]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import attrs
 import pytest
-from trio.testing import wait_all_tasks_blocked
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
@@ -14,6 +16,7 @@ from fleetgate.core.errors import (
     ApprovalNotFound,
     InvalidArgument,
     ResourceExhausted,
+    Unavailable,
 )
 from fleetgate.core.events import RunState
 from fleetgate.core.hub import Hub
@@ -26,8 +29,9 @@ from fleetgate.core.hub_testing import (
     worker_info,
 )
 from fleetgate.core.ids import OrderNumber
-from fleetgate.core.journal.api import Journal
-from fleetgate.core.limits import Limits
+from fleetgate.core.journal.api import Journal, JournalConflict, JournalFailing
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.limits import SECOND, Limits
 
 # --- orders
 
@@ -140,3 +144,46 @@ async def test_a_run_waits_for_its_script(hub: Hub, worker: HandWorker) -> None:
     assert isinstance(first, c.StartRun)
     assert isinstance(first.spec.input, c.ShellCommand)
     assert first.spec.input.script == attrs.evolve(script, data=data)
+
+
+async def test_commands_that_are_given_up_leave_no_hole_in_the_numbers(
+    autojump_clock: MockClock,
+) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+    ):
+        worker = HandWorker(hub, worker_info(numbered_input=True))
+        await worker.join()
+        run = await started(hub)
+        await trio.sleep(1)
+        store = journal.store
+
+        async def stall(groups: object) -> Mapping[int, JournalConflict]:
+            await trio.sleep(10)
+            raise JournalFailing("I/O error")
+
+        journal.store = stall  # type: ignore[method-assign]
+        async with trio.open_nursery() as nursery:
+            for text in (b"a", b"b"):
+                nursery.start_soon(refused, hub, c.SendInput(run, text))
+        journal.store = store  # type: ignore[method-assign]
+        await trio.sleep(60)
+        await hub.submit(c.SendInput(run, b"c"))
+        inputs = [order for order in worker.port.orders if order.input]
+        assert [order.input for order in inputs] == [1]
+        assert inputs[0].command == c.SendInput(run, b"c")
+
+
+async def refused(hub: Hub, command: c.Command) -> None:
+    with pytest.raises(Unavailable):
+        await hub.submit(command)
+
+
+async def test_I9_so_many_keys_are_remembered(journal: Journal) -> None:
+    async with hub_on(journal, Limits(run_keys=2)) as hub:
+        run = await started(hub)
+        for key in ("a", "b", "c", "c"):
+            await hub.submit(c.SendInput(run, key.encode()), key=key)
+        assert list(hub._ledger.slots[run].keys) == ["b", "c"]
+        assert (await describe(hub, run)).inputs == 3

@@ -6,16 +6,16 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
+from fleetgate.core.answers import AccountList, ProviderList
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     HandWorker,
     worker_info,
 )
+from fleetgate.core.worker import AccountReport, ProviderReport
 
 
 async def test_questions_go_to_workers_that_answer_and_others_are_spoken_for(hub: Hub) -> None:
-    from fleetgate.core.answers import AccountList, ProviderList
-    from fleetgate.core.worker import AccountReport, ProviderReport
 
     answer = await hub.submit(c.ProbeWorkers("north"))
     assert isinstance(answer, ProviderList)
@@ -44,9 +44,25 @@ async def test_questions_go_to_workers_that_answer_and_others_are_spoken_for(hub
 async def test_a_worker_that_does_not_answer_is_reported(
     hub: Hub, autojump_clock: trio.testing.MockClock
 ) -> None:
-    from fleetgate.core.answers import AccountList
 
     await HandWorker(hub, worker_info(asks=True)).join()
     answer = await hub.submit(c.ReadUsage("north"))
     assert isinstance(answer, AccountList)
     assert answer.accounts[0].error is not None
+
+
+async def test_a_worker_that_leaves_will_not_answer_any_more(hub: Hub) -> None:
+    worker = HandWorker(hub, worker_info(asks=True))
+    await worker.join()
+    got: list[object] = []
+
+    async def ask() -> None:
+        got.append(await hub.submit(c.ReadUsage("north")))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await wait_all_tasks_blocked()
+        worker.leave()
+    (answer,) = got
+    assert isinstance(answer, AccountList)
+    assert "not connected" in (answer.accounts[0].error or "")

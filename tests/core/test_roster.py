@@ -33,7 +33,8 @@ def make_worker(name: str, free: int | None = None, runs: int = 0) -> Worker:
 
 def make_roster(*workers: Worker) -> Roster:
     roster = Roster()
-    roster.workers = {worker.info.id: worker for worker in workers}
+    for worker in workers:
+        roster.arrive(worker)
     return roster
 
 

@@ -51,3 +51,17 @@ async def test_a_deadline_may_set_another(autojump_clock: MockClock) -> None:
         await trio.sleep(10)
         nursery.cancel_scope.cancel()
     assert fired == [0, 1, 2]
+
+
+def test_I9_cancelled_deadlines_do_not_pile_up() -> None:
+    timers = Timers(lambda: 0)
+    for round_ in range(1000):
+        timer = timers.at(10**18 + round_, lambda: None)
+        timer.cancel()
+        timer.cancel()
+    assert len(timers) < 200
+    live = [timers.at(n, lambda: None) for n in range(500)]
+    for timer in live[:400]:
+        timer.cancel()
+    assert sum(timer.pending for timer in live) == 100
+    assert len(timers) <= 200

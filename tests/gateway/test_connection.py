@@ -13,7 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, Admission
-from fleetgate.core.errors import RunNotFound
+from fleetgate.core.errors import RunNotFound, Unavailable
 from fleetgate.core.events import Recorded, RunState
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
@@ -295,7 +295,7 @@ async def test_acknowledgements_and_notes_reach_the_run(rig: Rig) -> None:
     assert seen.notes == {"p": {"a": 1}}
     await wait_all_tasks_blocked()
     assert (await describe(rig.hub, run)).acknowledged == 1
-    assert rig.seen.reports[0][0] == "unknown_run"
+    assert rig.seen.reports[0][0] == "not_acknowledged"
 
 
 async def test_the_clock_ticks_once_for_the_newest_wake(
@@ -312,6 +312,68 @@ async def test_the_clock_ticks_once_for_the_newest_wake(
     assert rig.puppet.named("tick") == []
     await trio.sleep(100)
     assert len(rig.puppet.named("tick")) == 1
+
+
+async def test_questions_about_one_run_are_asked_in_order(rig: Rig) -> None:
+    worker = HandWorker(rig.hub, worker_info(numbered_input=True))
+    await worker.join()
+    runs = [await started(rig.hub, str(number)) for number in range(20)]
+    await wait_all_tasks_blocked()
+    rig.puppet.on["opened"] = lambda: [
+        step
+        for run in runs
+        for text in (b"1", b"2", b"3")
+        for step in (api.Submit(c.SendInput(run, text)), api.Annotate(run, "n", text.decode()))
+    ]
+    await rig.go()
+    await wait_all_tasks_blocked()
+    for run in runs:
+        commands = [order.command for order in worker.port.orders if order.run == run]
+        assert [each.data for each in commands if isinstance(each, c.SendInput)] == [
+            b"1",
+            b"2",
+            b"3",
+        ]
+        assert (await describe(rig.hub, run)).notes == {"n": "3"}
+
+
+async def test_what_stands_behind_a_note_that_is_refused_never_leaves(
+    rig: Rig, autojump_clock: trio.testing.MockClock
+) -> None:
+    rig.puppet.on["opened"] = lambda: (
+        api.Annotate(RunId("none"), "n", 1),
+        api.Send(b"behind it"),
+    )
+    await rig.go()
+    with pytest.raises((trio.EndOfChannel, LinkBroken)):
+        await rig.peer.receive()
+    assert "none" in (await rig.end()).reason
+
+
+async def test_a_journal_that_fails_is_an_answer_and_no_fault(
+    hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_memory_journal() as journal, hub_on(journal) as failing:
+        run = await started(failing)
+        await failing.submit(c.CancelRun(run))
+        await wait_all_tasks_blocked()
+        async with trio.open_nursery() as nursery:
+            rig = Rig(failing, nursery)
+            rig.puppet.on["receive"] = lambda _: (
+                api.Ack(run, 1),
+                api.Submit(start_run("two"), "start"),
+                api.Submit(c.DescribeRun(run), "describe"),
+            )
+            await rig.go()
+            journal.fail("disk full")
+            await rig.peer.send(b"x")
+            await trio.sleep(60)
+            answers = dict(rig.puppet.named("reply"))
+            assert isinstance(answers["start"], Unavailable)
+            assert isinstance(answers["describe"], Accepted)
+            assert rig.seen.faults == []
+            assert rig.seen.reports[0][0] == "not_acknowledged"
+            nursery.cancel_scope.cancel()
 
 
 # --- endings

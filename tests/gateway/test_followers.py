@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Recorded
 from fleetgate.core.hub_testing import HandWorker, hub_on, started, worker_info
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.journal.api import JournalFailing
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway import followers
 from fleetgate.gateway.followers import Followers, TooMany
@@ -25,8 +30,8 @@ async def test_a_full_outbox_holds_a_follower_and_unfollowing_ends_it_at_once() 
         worker = HandWorker(hub, worker_info())
         await worker.join()
         run = await started(hub)
-        outbox, seen = Outbox(), list[Recorded]()
-        follow = Followers(hub, outbox, seen.extend)
+        outbox, seen, refused = Outbox(), list[Recorded](), list[Unavailable]()
+        follow = Followers(hub, outbox, seen.extend, refused.append)
         follow.follow(nursery, run, Seq(0))
         await wait_all_tasks_blocked()
         assert [each.seq for each in seen] == [1]
@@ -41,6 +46,7 @@ async def test_a_full_outbox_holds_a_follower_and_unfollowing_ends_it_at_once() 
         await wait_all_tasks_blocked()
         assert len(seen) == 1
         follow.unfollow(RunId("never followed"))
+        assert refused == []
         nursery.cancel_scope.cancel()
 
 
@@ -51,9 +57,31 @@ async def test_I9_so_many_runs_are_followed(monkeypatch: pytest.MonkeyPatch) -> 
         hub_on(journal) as hub,
         trio.open_nursery() as nursery,
     ):
-        follow = Followers(hub, Outbox(), lambda batch: None)
+        follow = Followers(hub, Outbox(), lambda batch: None, lambda refusal: None)
         for name in ("a", "b", "a"):
             follow.follow(nursery, RunId(name), Seq(0))
         with pytest.raises(TooMany, match="2 runs"):
             follow.follow(nursery, RunId("c"), Seq(0))
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_journal_that_cannot_be_read_is_told() -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        run = await started(hub)
+        await hub.submit(c.CancelRun(run))
+        await wait_all_tasks_blocked()
+
+        async def read(*_: object, **__: object) -> Sequence[Recorded]:
+            raise JournalFailing("disk I/O error")
+
+        journal.read = read  # type: ignore[method-assign]
+        refused: list[Unavailable] = []
+        follow = Followers(hub, Outbox(), lambda batch: None, refused.append)
+        follow.follow(nursery, run, Seq(0))
+        await wait_all_tasks_blocked()
+        assert "disk I/O error" in refused[0].message
         nursery.cancel_scope.cancel()

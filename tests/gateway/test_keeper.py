@@ -15,7 +15,7 @@ from fleetgate.core.hub_testing import TrioClock, hub_on
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.config_entries import Entry, Grant, Secret
 from fleetgate.gateway.keeper import Keeper, Surroundings
-from fleetgate.gateway.testing import PlainSettings, SeenEntry, plain_adapter
+from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenEntry, plain_adapter
 from fleetgate.transports.api import DialRefused, Link, LinkError, Options
 from fleetgate.transports.open import open_dialer, open_listener
 
@@ -145,3 +145,38 @@ async def test_a_listener_with_tokens_demands_an_identity(
         link = await dial("memory:gui", authorization="Bearer secret")
         assert await link.receive() == b"hello gui id-of-gui ('host-1',)"
         nursery.cancel_scope.cancel()
+
+
+async def test_I11_an_adapter_that_cannot_be_made_ends_its_links_only(
+    hub: Hub, autojump_clock: MockClock
+) -> None:
+    def refuse(settings: PlainSettings) -> PlainConnection:
+        raise ValueError("a mistake of ours")
+
+    seen = SeenEntry()
+    around = Surroundings(hub, TrioClock(), "gw", lambda name: "id", lambda: 1.0)
+    keeper = Keeper(DIALER, plain_adapter(make=refuse).northbound, around, seen)
+    async with trio.open_nursery() as nursery, open_listener("memory:edge", OPTIONS) as listener:
+
+        async def hold(link: Link) -> None:
+            await trio.sleep_forever()
+
+        nursery.start_soon(listener.serve, hold)
+        await nursery.start(keeper.run)
+        await trio.sleep(10)
+        assert len(seen.links) > 1
+        assert all(len(link.faults) == 1 for link in seen.links)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_dialler_whose_controller_stops_it_dials_no_more(
+    hub: Hub, autojump_clock: MockClock
+) -> None:
+    keeper, seen = make_keeper(hub, DIALER)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        await trio.sleep(2)
+        await hub.submit(c.StopLink("edge", c.StopMode.DRAIN))
+        await trio.sleep(1)
+        assert not nursery.child_tasks
+    assert seen.named("retrying")

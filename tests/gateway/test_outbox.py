@@ -69,3 +69,16 @@ async def test_waiting_for_idle_waits_for_what_is_being_sent() -> None:
         await wait_all_tasks_blocked()
         assert nursery.child_tasks
         outbox.sent()
+
+
+async def test_a_barrier_with_nothing_behind_it_leaves_it_idle() -> None:
+    outbox, barrier = Outbox(), trio.Event()
+    outbox.bar(barrier)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outbox.take)
+        async with trio.open_nursery() as waiting:
+            waiting.start_soon(outbox.wait_idle)
+            await wait_all_tasks_blocked()
+            assert waiting.child_tasks
+            barrier.set()
+        nursery.cancel_scope.cancel()

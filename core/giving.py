@@ -1,0 +1,174 @@
+"""Giving out work: runs to workers, and to each run's worker its orders.
+
+Orders of a run are handed over strictly by number: 0, the start, first. How far that has
+come is the slot's *mark*: an epoch, and the number of the last order that the link of
+this epoch was handed or told of at its admission. One step, `advance`, moves it:
+
+    durable, above the mark  →  (marked as sent, where a repeat could not be told)  →  handed
+
+It is called whenever something may have changed: an order became durable, an assignment
+did, a mark did, a worker is ready. It does nothing where nothing may be handed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import attrs
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.answers import Held
+from fleetgate.core.ids import OrderNumber
+from fleetgate.core.journal.api import MarkOrder, OpenOrder, Write
+from fleetgate.core.ledger import Ledger
+from fleetgate.core.roster import Roster, Worker
+from fleetgate.core.slots import Slot
+from fleetgate.core.worker import Liveness
+
+START = OrderNumber(0)
+
+
+class Giving:
+    """What workers are given, and when."""
+
+    def __init__(self, ledger: Ledger, roster: Roster) -> None:
+        self._ledger = ledger
+        self._roster = roster
+
+    # --- runs
+
+    def line_up(self, slot: Slot) -> None:
+        """A run waits for a worker of its pool."""
+        self._roster.line(slot.run.pool)[slot.run.id] = slot
+        self.dispatch(slot.run.pool)
+
+    def leave_line(self, slot: Slot) -> None:
+        """A run waits no longer."""
+        self._roster.line(slot.run.pool).pop(slot.run.id, None)
+
+    def dispatch(self, pool: str) -> None:
+        """Give waiting runs to workers that take them, oldest first. A run whose session
+        lives at a worker that is busy or away does not hold up the others."""
+        if not self._roster.has_room(pool):
+            return
+        for slot in tuple(self._roster.line(pool).values()):
+            worker = self._roster.choose(slot)
+            if worker is not None:
+                self._assign(slot, worker)
+            elif not self._roster.has_room(pool):
+                return
+
+    def _assign(self, slot: Slot, worker: Worker) -> None:
+        self.leave_line(slot)
+        if slot.run.state.terminal or slot.run.worker is not None:
+            return
+        worker.reserved += 1
+        worker.runs[slot.run.id] = slot
+        assigned = e.RunAssigned(worker.info.id, worker.epoch)
+        self._ledger.record(slot, (assigned,), then=partial(self._assigned, slot, worker))
+
+    def _assigned(self, slot: Slot, worker: Worker) -> None:
+        """The assignment is durable. Where a newer link has taken over meanwhile, its
+        admission holds the run."""
+        worker.reserved -= 1
+        run = slot.run
+        if run.state.terminal or not self._takes_orders(worker):
+            return
+        if worker.free is not None:
+            worker.free -= 1
+        slot.mark = (worker.epoch, START)
+        first = c.StartRun(run.id, run.work, run.origin)
+        self._perform(worker, c.Order(run.id, START, first, created=run.created))
+        self.advance(slot)
+
+    def _takes_orders(self, worker: Worker) -> bool:
+        return self._roster.is_current(worker) and worker.liveness is not Liveness.CONNECTING
+
+    def _perform(self, worker: Worker, order: c.Order) -> None:
+        if worker.port is not None:
+            worker.port.perform(order)
+
+    # --- orders
+
+    def advance(self, slot: Slot) -> None:
+        """Hand over what can be handed over now."""
+        worker = self._roster.worker_of(slot)
+        if worker is None or not self._takes_orders(worker):
+            return
+        for number, open_ in sorted(slot.orders.items()):
+            epoch, last = slot.mark
+            if epoch != worker.epoch or slot.marking is not None:
+                return
+            if number <= last or number not in slot.orders:
+                continue
+            if open_.order.input and not worker.info.numbered_input and not open_.sent:
+                self._mark(slot, worker, open_)
+                return
+            slot.mark = (epoch, number)
+            self._perform(worker, open_.order)
+
+    def _mark(self, slot: Slot, worker: Worker, open_: OpenOrder) -> None:
+        """An input that the worker could not tell from its repeat is marked as sent before it
+        is handed over. What stands behind it waits."""
+        slot.marking = open_.order.number
+        mark = MarkOrder(slot.run.id, open_.order.number, settled=False)
+        self._ledger.journal.enqueue((mark,), partial(self._marked, slot, worker, open_))
+
+    def _marked(
+        self, slot: Slot, worker: Worker, open_: OpenOrder, error: Exception | None
+    ) -> None:
+        slot.marking = None
+        number = open_.order.number
+        # Only a link that is still there is handed it. The next one finds it not sent, and
+        # marks it anew; only a crash in between leaves it in doubt.
+        if error is None and self._takes_orders(worker) and number in slot.orders:
+            slot.orders[number] = attrs.evolve(open_, sent=True)
+            slot.mark = (worker.epoch, number)
+            self._perform(worker, open_.order)
+        self.advance(slot)
+
+    # --- admission
+
+    def hold(self, worker: Worker) -> list[Write]:
+        """What the worker's admission will tell it of is settled now, before its commit; what
+        becomes durable later is handed over once it is ready."""
+        writes: list[Write] = []
+        for slot in list(worker.runs.values()):
+            if not worker.info.numbered_input:
+                writes += self._mark_inputs(slot)
+            slot.mark = (worker.epoch, max(slot.orders, default=START))
+        return writes
+
+    def _mark_inputs(self, slot: Slot) -> list[Write]:
+        """An input is handed at most once to a worker that cannot tell a repeat. One that was
+        handed and never confirmed may have arrived or not: that is said, not tried again."""
+        writes: list[Write] = []
+        for number, open_ in list(slot.orders.items()):
+            if not open_.order.input:
+                continue
+            if open_.sent:
+                del slot.orders[number]
+                writes.append(MarkOrder(slot.run.id, number, settled=True))
+                text = f"input {open_.order.input} may or may not have reached the worker"
+                self._ledger.record(slot, (e.Diagnosed(text, "input_uncertain"),))
+            else:
+                slot.orders[number] = attrs.evolve(open_, sent=True)
+                writes.append(MarkOrder(slot.run.id, number, settled=False))
+        return writes
+
+    def held(self, worker: Worker) -> tuple[Held, ...]:
+        """What the worker may still be working on, as journaled, up to the marks of `hold`."""
+        return tuple(map(self._held, list(worker.runs.values())))
+
+    def _held(self, slot: Slot) -> Held:
+        seen = slot.seen()
+        _, last = slot.mark
+        orders = tuple(o.order for n, o in sorted(slot.orders.items()) if n <= last)
+        return Held(attrs.evolve(seen, spec=seen.work), orders)
+
+    def resume(self, worker: Worker) -> None:
+        """The worker is ready: hand over what came while it compared."""
+        for slot in list(worker.runs.values()):
+            self.advance(slot)
+        self.dispatch(worker.info.pool)

@@ -1,0 +1,108 @@
+"""Hearing from workers: their events, each once, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import attrs
+
+from fleetgate.core import events as e
+from fleetgate.core.errors import Refusal
+from fleetgate.core.events import Event, Reason, RunState, Source
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
+from fleetgate.core.journal.api import MarkOrder, PutNote, Write
+from fleetgate.core.ledger import Ledger, Part
+from fleetgate.core.roster import Roster, Worker
+from fleetgate.core.sessions import note_of
+from fleetgate.core.slots import Slot
+
+Heard: TypeAlias = tuple[Sequence[Event], int | None]
+"""What a worker reported at once, and its own number of it."""
+
+
+class Hearing:
+    """Takes what workers report."""
+
+    def __init__(self, ledger: Ledger, roster: Roster) -> None:
+        self._ledger = ledger
+        self._roster = roster
+
+    def record(self, id: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]) -> bool:
+        """Take a worker's events of a run, each once (I4), in one commit. Answers whether the run
+        is this worker's.
+
+        Raises: `Fenced`.
+        """
+        worker = self._roster.current(id, epoch)
+        slot = worker.runs.get(run)
+        if slot is None:
+            return False
+        last = slot.native_seq
+        parts: list[Part] = []
+        also: list[Write] = []
+        for events, native_seq in heard:
+            if native_seq is not None:
+                if native_seq <= last:
+                    self._ledger.touch(slot)
+                    continue
+                last = native_seq
+            events = [_on_time(slot, event) for event in events]
+            for event in events:
+                also += self._consequences(slot, worker, event)
+            parts.append((events, Source(epoch, native_seq)))
+        self._ledger.record_parts(slot, parts, also=also)
+        return True
+
+    def _consequences(self, slot: Slot, worker: Worker, event: Event) -> list[Write]:
+        match event:
+            case e.InputAccepted(through=through):
+                confirmed = [n for n, o in slot.orders.items() if 0 < o.order.input <= through]
+                return [self._settled(slot, number) for number in confirmed]
+            case e.SessionOpened(native_session=native):
+                return self._open_session(slot, worker, native)
+            case _:
+                return []
+
+    def _open_session(self, slot: Slot, worker: Worker, native: str) -> list[Write]:
+        sessions = self._roster.sessions
+        session = sessions.open(slot.run, native, worker.info.id)
+        if session is None:
+            return []
+        writes: list[Write] = [PutNote("session", session.id, note_of(session))]
+        oldest = sessions.forget_oldest()
+        if oldest is not None:
+            writes.append(PutNote("session", oldest, None))
+        return writes
+
+    def settle(
+        self, id: WorkerId, epoch: Epoch, run: RunId, number: OrderNumber, error: Refusal | None
+    ) -> None:
+        """The worker confirmed or refused an order. A refusal becomes an event.
+
+        Raises: `Fenced`.
+        """
+        slot = self._roster.current(id, epoch).runs.get(run)
+        if slot is None or number not in slot.orders:
+            return
+        self._ledger.write((self._settled(slot, number),))
+        if error is not None:
+            self._ledger.record(slot, (e.Diagnosed(error.message, error.code),))
+
+    def _settled(self, slot: Slot, number: OrderNumber) -> MarkOrder:
+        slot.orders.pop(number, None)
+        return MarkOrder(slot.run.id, number, settled=True)
+
+
+def _on_time(slot: Slot, event: Event) -> Event:
+    """A run that was cancelled because its time was over has timed out, whatever its worker
+    calls it."""
+    if not slot.timed_out or not isinstance(event, e.RunFinished):
+        return event
+    outcome = event.outcome
+    if outcome.reason is not Reason.CANCELED:
+        return event
+    over = attrs.evolve(
+        outcome, state=RunState.FAILED, reason=Reason.TIMED_OUT, message="its timeout passed"
+    )
+    return e.RunFinished(over)
