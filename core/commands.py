@@ -264,6 +264,15 @@ class StopLink:
 
 
 @attrs.frozen(slots=True)
+class AcknowledgeRun:
+    """The controller has the run's events up to and with `through` (clamped to the last), and
+    wants to hear that this is durable."""
+
+    run: RunId
+    through: int
+
+
+@attrs.frozen(slots=True)
 class DescribeRun:
     """Ask for one run as it stands."""
 
@@ -295,6 +304,7 @@ Command: TypeAlias = (
     | EndSession
     | DrainWorker
     | StopLink
+    | AcknowledgeRun
     | DescribeRun
     | ListRuns
     | ListWorkers

@@ -127,6 +127,9 @@ class Hub:
                 return Accepted()
             case c.StopLink():
                 return await self._stop_link(command)
+            case c.AcknowledgeRun():
+                before, after = await self._ledger.acknowledge_durably(command.run, command.through)
+                return Accepted(before, after)
             case _:
                 return await self._command(command, key)
 

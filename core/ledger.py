@@ -101,12 +101,22 @@ class Ledger:
                 slot.run = attrs.evolve(slot.run, acknowledged=reached)
                 self._put_acknowledged(slot)
             return
-        await self.change_ended(
-            id,
-            lambda run: attrs.evolve(
-                run, acknowledged=acknowledge(run.acknowledged, run.last_seq, through)
-            ),
-        )
+        await self.change_ended(id, partial(_acknowledged, through))
+
+    async def acknowledge_durably(self, id: RunId, through: int) -> tuple[Run, Run]:
+        """As `acknowledge`, and durable when this returns; the run before and behind it.
+
+        Raises: `RunNotFound`, `Unavailable`.
+        """
+        slot = self.slots.get(id)
+        if slot is None:
+            return await self.change_ended(id, partial(_acknowledged, through))
+        before = slot.seen()
+        reached = acknowledge(slot.run.acknowledged, slot.visible_seq, through)
+        if reached != slot.run.acknowledged:
+            slot.run = attrs.evolve(slot.run, acknowledged=reached)
+            await self.commit(partial(self.put, slot))
+        return before, slot.seen()
 
     async def change_ended(self, id: RunId, change: Callable[[Run], Run]) -> tuple[Run, Run]:
         """Change the row of a run that has ended; the run before and behind it. One change at
@@ -339,6 +349,11 @@ def _unrecordable(event: Event, error: ValueError) -> Event:
     if isinstance(event, RunFinished):
         return RunFinished(Outcome(event.outcome.state, event.outcome.reason, text))
     return Diagnosed(text, "unrecordable")
+
+
+def _acknowledged(through: int, run: Run) -> Run:
+    reached = acknowledge(run.acknowledged, run.last_seq, through)
+    return attrs.evolve(run, acknowledged=reached)
 
 
 def _stamped(run: Run, source: Source | None, now: int) -> Run:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum, unique
+from typing import Final
 
 from fleetgate.core.events import MAX_BODY
 from fleetgate.core.ids import Seq
+
+LAST_SEQ: Final = (1 << 32) - 1
+"""The number of the last event that a run may have: at a thousand a second, seven weeks of
+events. A journal keeps run and number in one 63-bit key."""
 
 
 @unique

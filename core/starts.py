@@ -107,13 +107,14 @@ class Starts:
     def stop(self, link: str, mode: c.StopMode) -> list[Slot]:
         """Accept no more runs of a northbound entry; those that are open.
 
-        Raises: `Stopping`, `Conflict` (there are some, and it was to stop if idle).
+        Raises: `Stopping`, `Conflict` (there are some, and it was to stop if idle; that may
+        also be asked while it stops).
         """
-        if link in self._stopping:
-            raise Stopping(f"{link} is already stopping")
         count = self._count(link)
-        if count and mode is c.StopMode.IF_IDLE:
+        if mode is c.StopMode.IF_IDLE and count:
             raise Conflict(f"{link} has {count} open run(s); cancel them or drain")
+        if mode is not c.StopMode.IF_IDLE and link in self._stopping:
+            raise Stopping(f"{link} is already stopping")
         self._stopping.add(link)
         self.tell()
         return self._of(link)

@@ -87,7 +87,7 @@ class Driver:
         self._resumed.set()
         self._asked = 0
         self._answered = trio.Event()
-        self._turns: dict[RunId, trio.Event] = {}
+        self._turn: trio.Event | None = None
         self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable)
         self._speaker = Speaker(hub, observer)
         self._alarm = Alarm(clock)
@@ -111,6 +111,7 @@ class Driver:
         """Drive the connection until its link ends. Cancelled, the link is dropped. Either way
         the link is closed, its worker withdrawn and its followers gone when this returns."""
         reason = "the gateway ended the link"
+        goodbye: int | None = None
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -119,6 +120,7 @@ class Driver:
                 nursery.start_soon(self._alarm.run, self._tick)
                 nursery.start_soon(self._close_when_asked)
                 reason = await self._read()
+                goodbye = 1000  # or what the link itself has to say of a frame that it refused
                 nursery.cancel_scope.cancel()
         except Exception as error:
             self._observer.fault(error)
@@ -126,7 +128,7 @@ class Driver:
         finally:
             self._over = True
             with trio.CancelScope(shield=True):
-                await self._link.close(None)
+                await self._link.close(goodbye)
             if self._closing is not None:
                 reason = self._closing.reason
             self._farewell(reason)
@@ -222,7 +224,6 @@ class Driver:
                 self._speaker.flush()
                 self._ask(partial(self._announce, step))
             case _:
-                self._ready = self._ready or isinstance(step, api.WorkerReady)
                 self._speaker.perform(step)
 
     def _perform_northbound(
@@ -231,11 +232,12 @@ class Driver:
         self._speaker.flush()
         match step:
             case api.Submit():
-                self._ask(partial(self._submit, step), getattr(step.command, "run", None))
+                asks = isinstance(step.command, ProbeWorkers | ReadUsage)  # may take long
+                self._ask(partial(self._submit, step), in_turn=not asks)
             case api.Annotate():
                 durable = trio.Event()
                 self._outbox.bar(durable)
-                self._ask(partial(self._annotate, step, durable), step.run)
+                self._ask(partial(self._annotate, step, durable))
             case api.Ack():
                 self._ask(partial(self._acknowledge, step))
             case api.Follow():
@@ -259,23 +261,19 @@ class Driver:
 
     # --- questions to the hub
 
-    def _ask(self, ask: Callable[[], Awaitable[None]], run: RunId | None = None) -> None:
-        """Ask beside everything else; but questions about one run one after the other, in the
-        order in which they were asked."""
+    def _ask(self, ask: Callable[[], Awaitable[None]], *, in_turn: bool = True) -> None:
+        """Ask beside everything else; but what changes something in turn: the peer's words take
+        effect in the order in which they came."""
         if self._nursery is None or self._over:
             return
         self._asked += 1
-        before, mine = self._turns.get(run) if run else None, trio.Event()
-        if run:
-            self._turns[run] = mine
-        self._nursery.start_soon(self._asking, ask, run, before, mine)
+        before, mine = None, trio.Event()
+        if in_turn:
+            before, self._turn = self._turn, mine
+        self._nursery.start_soon(self._asking, ask, before, mine)
 
     async def _asking(
-        self,
-        ask: Callable[[], Awaitable[None]],
-        run: RunId | None,
-        before: trio.Event | None,
-        mine: trio.Event,
+        self, ask: Callable[[], Awaitable[None]], before: trio.Event | None, mine: trio.Event
     ) -> None:
         try:
             if before is not None:
@@ -286,8 +284,6 @@ class Driver:
             self._close(api.Close(None, "a fault of the gateway"))
         finally:
             mine.set()
-            if run and self._turns.get(run) is mine:
-                del self._turns[run]
             self._asked -= 1
             self._answered.set()
             self._answered = trio.Event()
@@ -405,7 +401,10 @@ class Driver:
         assert closing is not None
         with trio.move_on_after(CLOSE_WITHIN):
             await self._outbox.wait_idle()
-        await self._link.close(closing.code, closing.reason)
+        # The reader ends with the link, and this nursery with the reader: the goodbye is said
+        # all the same. The link bounds it.
+        with trio.CancelScope(shield=True):
+            await self._link.close(closing.code, closing.reason)
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import attrs
 import trio
@@ -19,6 +19,10 @@ from fleetgate.protocols import api
 from fleetgate.protocols.api import Side
 from fleetgate.transports.api import Dialer, DialRefused, Link, LinkError
 from fleetgate.transports.open import open_dialer, open_listener
+
+STEADY: Final = 30.0
+"""Seconds after which a link counts as one that worked, whatever its adapter says: as long as
+the longest wait between two dials."""
 
 
 class EntryObserver(Protocol):
@@ -114,8 +118,9 @@ class Keeper:
     async def _dial(self) -> None:
         backoff = Backoff(self._around.random)
         while not self._draining:
+            began = trio.current_time()
             reason, ended = await self._dial_once()
-            if ended is not None and ended.ready:
+            if ended is not None and (ended.ready or trio.current_time() - began >= STEADY):
                 backoff.reset()
             if ended is not None and not ended.retry:
                 self._observer.gave_up(reason)

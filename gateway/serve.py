@@ -18,7 +18,7 @@ import trio
 from fleetgate.core.hub import open_hub
 from fleetgate.core.journal.api import JournalError
 from fleetgate.gateway.clock import Clock
-from fleetgate.gateway.config import Config, ConfigError
+from fleetgate.gateway.config import Config
 from fleetgate.gateway.house import House, HouseObserver, router_of
 from fleetgate.gateway.registry import open_journal
 from fleetgate.protocols.api import Adapter
@@ -83,7 +83,7 @@ class Gateway:
         journal that cannot be written, changes nothing, and says so."""
         try:
             config = self._load()
-        except ConfigError as error:
+        except Exception as error:  # whatever is wrong with a file, what runs goes on
             self._observer.reload_refused(error)
             return
         changed = tuple(

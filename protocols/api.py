@@ -76,7 +76,7 @@ class Report:
 @attrs.frozen(slots=True)
 class Established:
     """The peers have come to terms: whoever dialled this link starts its backoff anew when it
-    ends. `WorkerReady` says so, too."""
+    ends. Without this a link must have lived a while for that."""
 
 
 # --- steps of a connection that faces a controller
@@ -84,9 +84,10 @@ class Established:
 
 @attrs.frozen(slots=True)
 class Submit:
-    """Ask the core. Its answer comes by `reply(reply_to, …)`; several may be under way, and
-    their answers come in any order. `key`: a command with a key seen before for that run
-    is answered as the first one was and not performed again."""
+    """Ask the core. Its answer comes by `reply(reply_to, …)`. Submits, annotations and
+    acknowledgements of one link take effect in the order of their steps; questions to workers
+    go beside them. `key`: a command with a key seen before for that run is answered as the
+    first one was and not performed again."""
 
     command: Command
     reply_to: Any = None

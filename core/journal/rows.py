@@ -23,15 +23,13 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.journal.records import encode_event, encode_order, encode_run, encode_specs
 from fleetgate.core.run import Run
+from fleetgate.core.sequence import LAST_SEQ
 
 NOTE_SIZE: Final = 64 * 1024
 """Bytes of one note. Notes are read a whole space at a time."""
 
 LARGEST: Final = (1 << 63) - 1
 """The largest number that a column holds."""
-
-LAST_SEQ: Final = (1 << 32) - 1
-"""The last event that a run can have: its number shares 63 bits with the run's."""
 
 ROW_SIZE: Final = 64
 """What a row costs beside its bytes, roughly: its key, its cell, its share of an index."""

@@ -19,7 +19,6 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.journal.records import decode_event, decode_order, decode_run
 from fleetgate.core.journal.rows import (
-    LAST_SEQ,
     EventRows,
     OrderRow,
     Row,
@@ -28,6 +27,7 @@ from fleetgate.core.journal.rows import (
     conflict_of,
 )
 from fleetgate.core.run import Run
+from fleetgate.core.sequence import LAST_SEQ
 
 _MOVE: Final = (
     "UPDATE runs SET last_seq = ?, native_seq = ?"
@@ -202,7 +202,9 @@ def read(
     if key is None:
         return []
     batch: list[Recorded] = []
-    cursor = connection.execute(_READ, (_place(key, after), _place(key, LAST_SEQ), items))
+    cursor = connection.execute(
+        _READ, (_place(key, min(after, LAST_SEQ)), _place(key, LAST_SEQ), items)
+    )
     try:
         for (record,) in cursor:
             size -= len(record)

@@ -227,6 +227,8 @@ async def test_a_stopped_entry_closes_after_its_last_run(hub: Hub) -> None:
     with pytest.raises(Conflict, match="1 open run"):
         await hub.submit(c.StopLink("north", c.StopMode.IF_IDLE))
     await hub.submit(c.StopLink("north", c.StopMode.DRAIN))
+    with pytest.raises(Conflict, match="1 open run"):
+        await hub.submit(c.StopLink("north", c.StopMode.IF_IDLE))
     with pytest.raises(Stopping, match="already"):
         await hub.submit(c.StopLink("north", c.StopMode.TERMINATE))
     with pytest.raises(Stopping):
@@ -285,6 +287,29 @@ async def test_acknowledgements_are_clamped_and_never_fall(hub: Hub, worker: Han
     assert (await describe(hub, run)).acknowledged == 4
     with pytest.raises(RunNotFound):
         await hub.acknowledge(RunId("none"), 1)
+
+
+async def test_a_durable_acknowledgement_is_in_the_journal_when_it_is_answered(
+    hub: Hub, worker: HandWorker, journal: Journal
+) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.record(run, e.TextProduced("x"))
+    await read_until(hub, run, 2)
+    await wait_all_tasks_blocked()
+    answer = await hub.submit(c.AcknowledgeRun(run, 1))
+    assert isinstance(answer, Accepted)
+    assert answer.after is not None
+    stored = await journal.get(run)
+    assert stored is not None
+    assert (answer.after.acknowledged, stored.acknowledged) == (1, 1)
+    worker.record(run, DONE)
+    await read_until(hub, run, 3)
+    await wait_all_tasks_blocked()
+    await hub.submit(c.AcknowledgeRun(run, 1 << 64))
+    assert (await describe(hub, run)).acknowledged == 3
+    with pytest.raises(RunNotFound):
+        await hub.submit(c.AcknowledgeRun(RunId("none"), 1))
 
 
 async def test_notes_are_kept_with_a_run_open_or_ended(hub: Hub) -> None:

@@ -485,6 +485,13 @@ async def test_draining_tells_the_peer_and_ends_in_order(rig: Rig) -> None:
     assert (await rig.end()).reason == "the gateway stops"
 
 
+async def test_a_link_is_established_when_its_adapter_says_so(rig: Rig) -> None:
+    rig.puppet.on["opened"] = lambda: (api.Established(),)
+    await rig.go()
+    await rig.peer.aclose()
+    assert (await rig.end()).ready
+
+
 async def test_a_cut_link_says_nothing(rig: Rig) -> None:
     await rig.go()
     rig.driver.send_raw(b"raw")

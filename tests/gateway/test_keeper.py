@@ -169,6 +169,24 @@ async def test_I11_an_adapter_that_cannot_be_made_ends_its_links_only(
         nursery.cancel_scope.cancel()
 
 
+async def test_a_link_that_dies_at_once_does_not_start_the_backoff_anew(
+    hub: Hub, autojump_clock: MockClock
+) -> None:
+    keeper, seen = make_keeper(hub, DIALER)
+    async with trio.open_nursery() as nursery, open_listener("memory:edge", OPTIONS) as listener:
+        lives = iter([0, 0, 0, 40, 0])
+
+        async def serve(link: Link) -> None:
+            await trio.sleep(next(lives, 1000))
+            await link.close(None)
+
+        nursery.start_soon(listener.serve, serve)
+        await nursery.start(keeper.run)
+        await trio.sleep(200)
+        assert seen.named("retrying") == [1, 2, 4, 1, 2]
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_dialler_whose_controller_stops_it_dials_no_more(
     hub: Hub, autojump_clock: MockClock
 ) -> None:

@@ -27,7 +27,7 @@ class Running:
     """A gateway that serves in this process; the test signals it."""
 
     seen: SeenHouse = attrs.field(factory=SeenHouse)
-    file: Config | ConfigError = CONFIG
+    file: Config | Exception = CONFIG
     gateway: Gateway | None = None
     code: int | None = None
 
@@ -36,7 +36,7 @@ class Running:
         self.code = await serve(config, adapters, self.load, self.seen, self.admin)
 
     def load(self) -> Config:
-        if isinstance(self.file, ConfigError):
+        if isinstance(self.file, Exception):
             raise self.file
         return self.file
 
@@ -126,6 +126,13 @@ async def test_a_bad_file_keeps_what_runs_and_says_so(running: Running) -> None:
     assert running.seen.said[-1] == ("reload_refused", "f.toml:3: north.gui: is bad")
     await link.send(b"x")
     assert await link.receive() == b"x"
+
+
+async def test_whatever_is_wrong_with_a_file_ends_nothing(running: Running) -> None:
+    running.file = RecursionError("too deep")
+    await running.send(signal.SIGHUP)
+    assert running.seen.said[-1] == ("reload_refused", "too deep")
+    assert running.code is None
 
 
 async def test_what_counts_after_a_restart_only_is_named(running: Running) -> None:

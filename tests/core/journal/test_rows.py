@@ -11,7 +11,6 @@ from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.journal.api import Append, MarkOrder, PutNote, PutOrder, PutRun
 from fleetgate.core.journal.records import decode_event
 from fleetgate.core.journal.rows import (
-    LAST_SEQ,
     NOTE_SIZE,
     EventRows,
     OrderRow,
@@ -24,6 +23,7 @@ from fleetgate.core.journal.rows import (
 )
 from fleetgate.core.journal.testing import ended, make_events, make_run
 from fleetgate.core.run import Run
+from fleetgate.core.sequence import LAST_SEQ
 from fleetgate.core.testing import histories, orders, runs
 
 
