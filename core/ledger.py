@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeAlias
@@ -335,7 +335,7 @@ class Ledger:
 
 
 @contextmanager
-def readable() -> Iterator[None]:
+def readable() -> Generator[None, None, None]:
     """What cannot be read now is unavailable."""
     try:
         yield

@@ -353,6 +353,7 @@ def commands() -> SearchStrategy[c.Command]:
         st.builds(c.EndSession, session_ids()),
         st.builds(c.DrainWorker, worker_ids(), st.booleans()),
         st.builds(c.StopLink, words(), st.sampled_from(c.StopMode)),
+        st.builds(c.AcknowledgeRun, run_ids(), counts()),
         st.builds(c.DescribeRun, run_ids()),
         st.builds(c.ListRuns, _perhaps(words()), st.booleans(), st.booleans()),
         st.builds(c.ListWorkers),

@@ -15,11 +15,12 @@ from fleetgate.core.routing import ANY_LINK
 from fleetgate.gateway.carrying import options_of
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
+from fleetgate.gateway.config_files import irregular
 from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
 from fleetgate.gateway.route_words import RouteWords, words_of
 from fleetgate.protocols.api import Adapter, Carriage
 from fleetgate.transports.address import DEFAULT_PORTS
-from fleetgate.transports.api import AddressError
+from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
 from fleetgate.transports.unix import check_path
 
@@ -95,7 +96,18 @@ def _about_gateway(config: Config) -> Iterator[Problem]:
 def _check_entry(entry: Entry, adapter: Adapter) -> None:
     carriage = entry.side(adapter).carriage(entry.settings)
     _check_carried(entry, carriage)
+    _check_files(entry.tls)
     check_address(entry.address, options_of(entry, carriage), entry.listens)
+
+
+def _check_files(tls: TlsFiles | None) -> None:
+    """OpenSSL opens what it is told to, and would wait at a named pipe."""
+    if tls is None:
+        return
+    files = {"certificate": tls.certificate, "key": tls.key, "ca": tls.ca}
+    for what, path in files.items():
+        if path is not None and (reason := irregular(path)):
+            raise AddressError(f"the TLS {what} {path} cannot be read: {reason}")
 
 
 def _check_carried(entry: Entry, carriage: Carriage) -> None:

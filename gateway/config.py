@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any, Final, TypeVar, cast
 
@@ -18,15 +18,20 @@ import attrs
 from fleetgate.core.json import NOTHING
 from fleetgate.core.routing import Route
 from fleetgate.gateway.config_entries import NAME, Entry, Facing, read_entry
+from fleetgate.gateway.config_files import read_regular
 from fleetgate.gateway.config_reader import Flaw, Flawed, named, unknown_key
 from fleetgate.gateway.config_routes import check_ends, read_route
-from fleetgate.gateway.places import collide, place_of
+from fleetgate.gateway.places import Place, UnixPlace, collide, place_of
 from fleetgate.gateway.settings import GatewaySettings, read_settings
 from fleetgate.gateway.toml_lines import Path, line_numbers, line_of
 from fleetgate.protocols.api import Adapter
 
 MAX_CONFIG: Final = 1 << 20
 """Bytes of a config file: thousands of routes; what is larger is another kind of file."""
+
+MAX_DEPTH: Final = 64
+"""Tables and arrays in each other: routes take some ten, and a tool's free-form input the rest.
+What reads them recurses, and Python ends that near a thousand."""
 
 _T = TypeVar("_T")
 
@@ -54,6 +59,11 @@ class ConfigError(Exception):
         for each in self.problems:
             place = f"{self.path}:{each.line}" if each.line else self.path
             yield f"{place}: {each.key}: {each.message}" if each.key else f"{place}: {each.message}"
+
+
+_TOO_DEEP: Final = Problem(
+    0, "", f"is nested too deep: tables and arrays may be nested {MAX_DEPTH} deep"
+)
 
 
 @attrs.frozen(slots=True)
@@ -109,8 +119,7 @@ def read_gateway(path: str | os.PathLike[str]) -> GatewaySettings:
 
 def _read_text(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_CONFIG + 1)
+        data = read_regular(path, MAX_CONFIG + 1)
         if len(data) <= MAX_CONFIG:
             return data.decode()
         said = f"has more than {MAX_CONFIG} bytes"
@@ -132,10 +141,7 @@ class _Reading:
         self._flaws: list[Flaw] = []
         self._named: dict[Path, str] = {}
         """The entries' names as written, whatever else is wrong with their tables."""
-        try:
-            self._document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError(path, (_syntax(error),)) from None
+        self._document = _parse_toml(text, path)
 
     def settings(self) -> GatewaySettings:
         """The `[gateway]` table alone."""
@@ -220,16 +226,22 @@ class _Reading:
             seen.add(name)
 
     def _check_places(self, gateway: GatewaySettings | None, entries: Mapping[Path, Entry]) -> None:
-        taken = [] if gateway is None else [("the admin socket", place_of(gateway.admin))]
-        for path, entry in entries.items():
-            if not entry.listens:
-                continue
-            place = place_of(entry.address)
-            for owner, other in taken:
+        taken: list[tuple[str, Place]] = []
+
+        def take(path: Path, owner: str, address: str) -> None:
+            place = place_of(address)
+            for used, other in taken:
                 if collide(place, other):
-                    said = f"{owner} listens there already; choose another address"
-                    self._flaws.append(Flaw((*path, "listen"), said))
-            taken.append((entry.name, place))
+                    self._flaws.append(Flaw(path, f"{used} already; choose another address"))
+                    break
+            taken.append((f"{owner} listens there", place))
+
+        if gateway is not None:
+            taken.extend(("the journal is there", UnixPlace(at)) for at in gateway.journal_files)
+            take(("gateway", "admin"), "the admin socket", gateway.admin)
+        for path, entry in entries.items():
+            if entry.listens:
+                take((*path, "listen"), entry.name, entry.address)
 
     def _finish(self) -> None:
         """Raise `ConfigError` if there were flaws."""
@@ -254,6 +266,43 @@ class _Reading:
             else:
                 words.append(f"[{part + 1}]")
         return "".join(words).removeprefix(".")
+
+
+def _parse_toml(text: str, path: str) -> dict[str, Any]:
+    """Raises: `ConfigError`."""
+    try:
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(path, (_TOO_DEEP,)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(path, (_syntax(error),)) from None
+    except ValueError:  # Python's own, which names no line
+        said = "holds a number of thousands of digits"
+        raise ConfigError(path, (Problem(0, "", said),)) from None
+    if _is_deeper(document, MAX_DEPTH):
+        raise ConfigError(path, (_TOO_DEEP,))
+    return document
+
+
+def _is_deeper(value: object, limit: int) -> bool:
+    """Whether tables and arrays are nested over `limit` deep. By itself it recurses nowhere."""
+    level = _inner([value])
+    for _ in range(limit):
+        level = _inner(level)
+    return bool(level)
+
+
+def _inner(values: Iterable[object]) -> list[object]:
+    """The tables and arrays that lie directly in some."""
+    found: list[object] = []
+    for value in values:
+        members: Iterable[object] = ()
+        if isinstance(value, dict):
+            members = cast(dict[str, object], value).values()
+        elif isinstance(value, list):
+            members = cast(list[object], value)
+        found.extend(each for each in members if type(each) in (dict, list))
+    return found
 
 
 def _syntax(error: tomllib.TOMLDecodeError) -> Problem:

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import attrs
 
 from fleetgate.core.routing import ANY_LINK, OPERATOR
+from fleetgate.gateway.config_files import read_regular
 from fleetgate.gateway.config_reader import Flaw, Flawed, keys_of, named, nearest, read
 from fleetgate.gateway.places import resolve_address, resolve_path
 from fleetgate.gateway.toml_lines import Path
@@ -248,8 +249,7 @@ def _tls_files(tls: _Tls | None, base: FilePath) -> TlsFiles | None:
 
 def _read_file(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            return file.read(MAX_SECRET).decode()
+        return read_regular(path, MAX_SECRET).decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise SecretUnreadable(f"the file {path} cannot be read: {reason}") from None

@@ -25,6 +25,9 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from fleetgate.gateway.toml_lines import Path
 
+MAX_WORDS: Final = 200
+"""Characters of what a validator says, which may hold a value of any length."""
+
 _T = TypeVar("_T")
 
 
@@ -139,9 +142,13 @@ def _whole(value: Any, _: Any) -> int:
 def _number(value: Any, _: Any) -> float:
     if type(value) not in (int, float):
         raise Unfit(f"expected a number, got {named(value)}")
-    if not math.isfinite(value):
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
         raise Unfit("expected a finite number")
-    return float(value)
+    return number
 
 
 def _one_of(value: Any, kind: Any) -> Any:
@@ -169,10 +176,37 @@ def _guarded(inner: Callable[[Any, Any], Any], guard: type, words: str) -> Calla
 
 def _table(kind: Any, converter: Converter) -> Callable[..., Any]:
     attrs.resolve_types(kind)
-    renamed: dict[str, Any] = {
-        name: override(rename=name[:-1]) for name in attrs.fields_dict(kind) if name.endswith("_")
+    overrides: dict[str, Any] = {
+        name: override(
+            rename=name[:-1] if name.endswith("_") else None,
+            struct_hook=_validated(member, converter) if member.validator else None,
+        )
+        for name, member in attrs.fields_dict(kind).items()
     }
-    return _guarded(make_dict_structure_fn(kind, converter, **renamed), dict, "a table")
+    return _guarded(make_dict_structure_fn(kind, converter, **overrides), dict, "a table")
+
+
+def _validated(member: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    """Reads a member and has its validator see it at once: the class itself would stop at the
+    first that is wrong, and would not say which key it was."""
+
+    def structure(value: Any, kind: Any) -> Any:
+        made = converter.structure(value, kind)
+        try:
+            member.validator(None, member, made)
+        except (ValueError, TypeError) as error:
+            raise Unfit(_validator_words(error, member.name)) from None
+        return made
+
+    return structure
+
+
+def _validator_words(error: Exception, name: str) -> str:
+    """The sentence alone: attrs puts the member and its whole value behind it. The name before it
+    is the key that the flaw has anyway."""
+    text = str(error.args[0]) if error.args else "is not allowed"
+    text = text.removeprefix(f"{name} ").removeprefix(f"'{name}' ")
+    return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]}…"
 
 
 _factories: Any = cols

@@ -7,8 +7,9 @@ happened, where, and why, and holds no control characters of a peer's.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, unique
+from itertools import islice
 from traceback import extract_tb
 from typing import Any, Final, TextIO, cast
 
@@ -81,6 +82,9 @@ SECRET_KEYS: Final = frozenset(
 )
 """Members of a line that are never written, whoever passes them."""
 
+MAX_LEAVES: Final = 8
+"""Errors of a group that are looked at: one fault rarely has two."""
+
 REDACTED: Final = "[redacted]"
 MAX_MEMBER: Final = 500
 """Characters of one member: a sentence or two; a peer's own words may have any length."""
@@ -140,8 +144,23 @@ def _renderer(terminal: bool) -> Any:
     return structlog.processors.JSONRenderer(ensure_ascii=False)
 
 
+def kind_of(error: BaseException) -> str:
+    """What an error is: the type, or for a group the types, that were raised in the first place."""
+    kinds = dict.fromkeys(type(leaf).__name__ for leaf in islice(_leaves(error), MAX_LEAVES))
+    return ", ".join(kinds)
+
+
 def trace_of(error: BaseException) -> list[str]:
     """Where an error came from, as `file:line function`, innermost last: not its text, which
-    may hold what a peer sent."""
-    frames = extract_tb(error.__traceback__)[-8:]
+    may hold what a peer sent. A group came from where the first of its errors did."""
+    frames = extract_tb(next(_leaves(error)).__traceback__)[-8:]
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group, however deep; an error that is no group is its own leaf."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in cast(BaseExceptionGroup[BaseException], error).exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

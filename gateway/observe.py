@@ -11,7 +11,7 @@ from typing import Final
 
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.logs import Log, Said, trace_of
+from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
 from fleetgate.transports.api import LinkError
 
 MAX_REPORTS: Final = 20
@@ -58,7 +58,7 @@ class LinkObserver:
     def fault(self, error: BaseException) -> None:
         """A fault of ours ends this link."""
         self._counters.count("link_faults")
-        kind = type(error).__name__
+        kind = kind_of(error)
         self._log.say(Said.LINK_FAULT, error=kind, trace=trace_of(error), **self._members)
 
 

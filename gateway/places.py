@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from os.path import normpath
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -34,7 +35,11 @@ class TcpPlace:
         return self.host in _LOOPBACK
 
 
-def place_of(address: str) -> UnixPlace | TcpPlace | None:
+Place: TypeAlias = UnixPlace | TcpPlace | None
+"""Where an address leads; None where that cannot be told."""
+
+
+def place_of(address: str) -> Place:
     """Where an address leads to, whatever its scheme; None where that cannot be told."""
     if address.startswith(_UNIX):
         return UnixPlace(address.removeprefix(_UNIX).removeprefix("//"))
@@ -45,13 +50,16 @@ def place_of(address: str) -> UnixPlace | TcpPlace | None:
     return TcpPlace("127.0.0.1" if host == "localhost" else host, int(found.group(2)))
 
 
-def collide(one: UnixPlace | TcpPlace | None, other: UnixPlace | TcpPlace | None) -> bool:
-    """Whether two listeners cannot have both places."""
+def collide(one: Place, other: Place) -> bool:
+    """Whether two listeners cannot have both places. Paths count as the same if they are so
+    written out: `g/../g/s` is `g/s`."""
     if isinstance(one, TcpPlace) and isinstance(other, TcpPlace):
         if one.port == 0 or one.port != other.port:
             return False
         return one.host == other.host or bool({one.host, other.host} & _ANY_HOST)
-    return one is not None and one == other
+    if isinstance(one, UnixPlace) and isinstance(other, UnixPlace):
+        return normpath(one.path) == normpath(other.path)
+    return False
 
 
 def resolve_path(text: str, base: Path) -> str:

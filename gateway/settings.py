@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 
@@ -42,6 +43,14 @@ class GatewaySettings:
         kind, _, path = self.journal.partition(":")
         return FilePath(path) if kind == "sqlite" else None
 
+    @property
+    def journal_files(self) -> tuple[str, ...]:
+        """All that lies where the journal is: SQLite's files, and the lock beside them."""
+        if self.journal_path is None:
+            return ()
+        suffixes = ("", "-wal", "-shm", "-journal", ".lock")
+        return tuple(f"{self.journal_path}{suffix}" for suffix in suffixes)
+
     def limits(self) -> Limits:
         """The hub's limits as set here."""
         return Limits(open_runs=self.open_runs, lost_after=round(self.lost_after * SECOND))
@@ -52,27 +61,36 @@ def read_settings(table: object, path: Path, base: FilePath) -> GatewaySettings:
 
     Raises: `Flawed`.
     """
-    raw = read(GatewaySettings, table, path)
     flaws: list[Flaw] = []
-
-    def expect(key: str, holds: bool, message: str) -> None:
-        if not holds:
-            flaws.append(Flaw((*path, key), message))
-
-    kind, _, file = raw.journal.partition(":")
-    known = (kind == "sqlite" and bool(file)) or raw.journal == "memory:"
-    expect("journal", known, f"expected {JOURNALS}")
-    expect(
-        "name", 0 < len(raw.name) <= 64 and raw.name.isprintable(), "expected 1 to 64 characters"
-    )
-    expect("admin", not raw.admin or _is_private(raw.admin), ADMIN_FORMS)
-    expect("drain_timeout", raw.drain_timeout >= 0, "expected seconds, 0 or above")
-    expect("lost_after", raw.lost_after > 0, "expected seconds above 0")
-    expect("open_runs", raw.open_runs > 0, "expected a number above 0")
-    if flaws:
+    raw: GatewaySettings | None = None
+    try:
+        raw = read(GatewaySettings, table, path)
+    except Flawed as error:
+        flaws.extend(error.flaws)
+    members = cast(dict[str, Any], table) if isinstance(table, dict) else {}
+    mistyped = {flaw.path[len(path)] for flaw in flaws if len(flaw.path) > len(path)}
+    for key, wrong in _RULES.items():
+        if key in members and key not in mistyped and (said := wrong(members[key])):
+            flaws.append(Flaw((*path, key), said))
+    if raw is None or flaws:
         raise Flawed(flaws)
     return _resolved(raw, base)
 
+
+def _wrong_journal(url: str) -> str | None:
+    kind, _, file = url.partition(":")
+    if kind == "sqlite" and file == ":memory:":
+        return 'would be a file of the name ":memory:"; a journal in memory is "memory:"'
+    known = (kind == "sqlite" and file) or url == "memory:"
+    return None if known else f"expected {JOURNALS}"
+
+
+def _unless(holds: Callable[[Any], bool], message: str) -> Callable[[Any], str | None]:
+    return lambda value: None if holds(value) else message
+
+
+MAX_SECONDS: Final = 1_000_000_000
+"""Thirty years. Nanoseconds of more would not fit in 64 bits for long."""
 
 ADMIN_FORMS: Final = "expected unix:PATH, or a loopback address such as 127.0.0.1:7780"
 
@@ -81,6 +99,23 @@ def _is_private(address: str) -> bool:
     """The admin socket has no password: only this user, or this machine, may reach it."""
     place = place_of(address)
     return place.loopback if isinstance(place, TcpPlace) else bool(place and place.path)
+
+
+_RULES: Final[Mapping[str, Callable[[Any], str | None]]] = {
+    "journal": _wrong_journal,
+    "name": _unless(
+        lambda name: 0 < len(name) <= 64 and name.isprintable(), "expected 1 to 64 characters"
+    ),
+    "admin": _unless(lambda address: not address or _is_private(address), ADMIN_FORMS),
+    "drain_timeout": _unless(
+        lambda seconds: 0 <= seconds <= MAX_SECONDS, f"expected seconds, 0 to {MAX_SECONDS}"
+    ),
+    "lost_after": _unless(
+        lambda seconds: 0 < seconds <= MAX_SECONDS, f"expected seconds above 0, up to {MAX_SECONDS}"
+    ),
+    "open_runs": _unless(lambda number: number > 0, "expected a number above 0"),
+}
+"""What is wrong with a value that has the right type, if anything is."""
 
 
 def _resolved(raw: GatewaySettings, base: FilePath) -> GatewaySettings:

@@ -234,6 +234,23 @@ def test_decisions_are_numbered_and_each_fits_a_page() -> None:
         assert len(text.splitlines()) <= 60, name
 
 
+def pages() -> list[Path]:
+    return [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("changelog.d/*.md")]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_link_in_a_page_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_document_is_in_the_table_of_documents() -> None:
+    table = (ROOT / "docs" / "README.md").read_text()
+    loose = {path.relative_to(ROOT / "docs") for path in ROOT.glob("docs/**/*.md")}
+    kept = {path for path in loose if path.parts[0] not in ("adr", "divergence", "README.md")}
+    assert {str(path) for path in kept if f"({path})" not in table} == set()
+
+
 def test_the_licence_is_whole() -> None:
     text = (ROOT / "LICENSE").read_text()
     assert "Apache License" in text

@@ -102,12 +102,17 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Step] = STEPS) -> No
 def version_of(connection: sqlite3.Connection) -> int:
     """How many steps the journal has taken.
 
-    Raises: `JournalError` where the file is another program's.
+    Raises: `JournalError` where the file is another program's, or tells no version.
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == APPLICATION_ID:
-        (version,) = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
-        return int(version)
+        row = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+        if row is None or not isinstance(row[0], int) or row[0] < 0:
+            raise JournalError(
+                "the journal does not say which version it has: expected a number in its table "
+                "meta; it is damaged, or was changed by hand: restore a copy of the file"
+            )
+        return row[0]
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if application or tables:
         raise JournalError("the file is an SQLite database, but not a journal; choose another path")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, urlencode
 
@@ -157,7 +157,10 @@ class _Exchange:
         data = self._http.send(h11.Request(method=method, target=path, headers=headers)) or b""
         if body:
             data += self._http.send(h11.Data(body)) or b""
-        await self._stream.send_all(data + (self._http.send(h11.EndOfMessage()) or b""))
+        data += self._http.send(h11.EndOfMessage()) or b""
+        with suppress(trio.BrokenResourceError):
+            # It may have answered and closed without reading: what it said is there all the same.
+            await self._stream.send_all(data)
         response = await self._next_event()
         if not isinstance(response, h11.Response):
             raise h11.RemoteProtocolError("no response came")

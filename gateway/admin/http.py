@@ -1,13 +1,14 @@
 """HTTP/1.1 over one stream: requests in, replies and streams of JSON lines out.
 
-Bounds: `MAX_HEAD` and `MAX_BODY` for what comes in, `REQUEST_WITHIN` for a request to be
-whole, `IDLE_FOR` between requests, `SEND_WITHIN` for each write. Whoever breaks one loses
-this connection and nothing else.
+Bounds: `MAX_HEAD` and `MAX_BODY` for what comes in, `HEAD_WITHIN` for a request's head and
+`BODY_WITHIN` for its body, `IDLE_FOR` between requests, `SEND_WITHIN` for each write. Whoever
+breaks one loses this connection and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -24,11 +25,18 @@ MAX_HEAD: Final = 16 * 1024
 MAX_BODY: Final = 24 << 20
 """Bytes of a body: a script of 16 MiB, the largest input of all, as a JSON string."""
 
-REQUEST_WITHIN: Final = 30.0
-"""Seconds for a request to come whole, once it has begun: 24 MiB over a local socket."""
+HEAD_WITHIN: Final = 5.0
+"""Seconds until a new connection begins its first request, and until the head of a request that
+has begun is whole: clients of ours send it at once."""
+
+BODY_WITHIN: Final = 30.0
+"""Seconds for a body to come whole: 24 MiB over a local socket."""
 
 IDLE_FOR: Final = 60.0
 """Seconds that a connection may wait for its next request."""
+
+FAREWELL_WITHIN: Final = 1.0
+"""Seconds to tell a new connection that there is no room for it, before it is closed."""
 
 SEND_WITHIN: Final = 60.0
 """Seconds that one write may take: a follower that reads nothing holds its task no longer."""
@@ -76,16 +84,9 @@ def error_reply(status: int, code: str, message: str) -> Reply:
     return Reply({"error": {"code": code, "message": message}}, status)
 
 
-async def serve_http(
-    stream: trio.abc.Stream, handler: Handler, fault: Callable[[Exception], None]
-) -> None:
-    """Serve one connection to its end, and close it. Faults of `handler` are given to `fault`
-    and answered with status 500. Cancelled, the stream is closed at once."""
-    async with stream:
-        try:
-            await _Served(stream, handler, fault).run()
-        except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
-            return  # the peer is gone, or as good as gone: there is nobody to tell
+NO_ROOM: Final = error_reply(
+    503, "unavailable", "too many connections are open; close some, or try again"
+)
 
 
 class _Refused(Exception):
@@ -96,7 +97,9 @@ class _Refused(Exception):
         self.reply = reply
 
 
-class _Served:
+class HttpConnection:
+    """One connection. Faults of `handler` are given to `fault` and answered with status 500."""
+
     def __init__(
         self, stream: trio.abc.Stream, handler: Handler, fault: Callable[[Exception], None]
     ) -> None:
@@ -104,8 +107,34 @@ class _Served:
         self._handler = handler
         self._fault = fault
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
+        self._waiting: trio.CancelScope | None = None
+        self._before_begin = HEAD_WITHIN
 
-    async def run(self) -> None:
+    @property
+    def waiting(self) -> bool:
+        """Whether no whole request is there: nothing is lost that was asked for."""
+        return self._waiting is not None
+
+    def turn_away(self) -> None:
+        """Have a connection that is `waiting` told that there is no room, and closed."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def serve(self) -> None:
+        """Serve to its end, and close it. Cancelled, the stream is closed at once."""
+        async with self._stream:
+            try:
+                await self._run()
+            except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+                return  # the peer is gone, or as good as gone: there is nobody to tell
+
+    async def refuse(self) -> None:
+        """Say that there is no room, and close, whatever the peer has to ask."""
+        async with self._stream:
+            with suppress(trio.BrokenResourceError), trio.move_on_after(FAREWELL_WITHIN):
+                await self._reply(NO_ROOM, last=True)
+
+    async def _run(self) -> None:
         while True:
             try:
                 request = await self._request()
@@ -131,16 +160,27 @@ class _Served:
     # --- in
 
     async def _request(self) -> Request | None:
-        """The next request; None if none comes."""
+        """The next request; None if none comes. Until it is whole we may be turned away."""
+        with trio.CancelScope() as self._waiting:
+            try:
+                return await self._request_in_time()
+            finally:
+                self._waiting = None
+        raise _Refused(NO_ROOM)
+
+    async def _request_in_time(self) -> Request | None:
         begun = False
-        with trio.move_on_after(IDLE_FOR):
+        with trio.move_on_after(self._before_begin):
             begun = await self._begun()
         if not begun:
             return None
-        with trio.move_on_after(REQUEST_WITHIN):
+        self._before_begin = IDLE_FOR
+        with _limited(HEAD_WITHIN, "a request's head"):
             head = await self._next_event()
-            return await self._whole(head) if isinstance(head, h11.Request) else None
-        raise _Refused(error_reply(408, "timeout", f"a request takes at most {REQUEST_WITHIN} s"))
+        if not isinstance(head, h11.Request):
+            return None
+        with _limited(BODY_WITHIN, "a body"):
+            return await self._whole(head)
 
     async def _begun(self) -> bool:
         """Wait for the first byte of a request. False: the peer has closed."""
@@ -233,6 +273,17 @@ class _Served:
     async def _send(self, data: bytes | None) -> None:
         with trio.fail_after(SEND_WITHIN):
             await self._stream.send_all(data or b"")
+
+
+@contextmanager
+def _limited(seconds: float, what: str) -> Generator[None, None, None]:
+    """Raises: `_Refused` when it takes longer."""
+    try:
+        with trio.fail_after(seconds):
+            yield
+    except trio.TooSlowError:
+        said = f"{what} takes at most {seconds:g} s"
+        raise _Refused(error_reply(408, "timeout", said)) from None
 
 
 def _head(status: int, headers: list[tuple[str, str]]) -> h11.Response:

@@ -15,14 +15,21 @@ from typing import Final
 
 import trio
 
-from fleetgate.gateway.admin.http import Handler, Reply, Request, Stream, error_reply, serve_http
+from fleetgate.gateway.admin.http import (
+    Handler,
+    HttpConnection,
+    Reply,
+    Request,
+    Stream,
+    error_reply,
+)
 from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
 from fleetgate.transports.api import AddressError, ListenFailed
 from fleetgate.transports.unix import bound_unix_socket
 
 MAX_CONNECTIONS: Final = 64
-"""Connections at a time. One more is told so and closed: operators are few, and each may hold
-`http.MAX_BODY`."""
+"""Connections at a time: operators are few, and each may hold `http.MAX_BODY`. For one more, the
+oldest that has not asked anything is closed; where all have asked, the new one is."""
 
 JSON: Final = "application/json"
 
@@ -33,7 +40,8 @@ class AdminServer:
     def __init__(self, address: str, listeners: list[trio.SocketListener]) -> None:
         self.address = address
         self._listeners = listeners
-        self._connections = 0
+        self._open: list[HttpConnection] = []
+        """Those that count, the oldest first."""
 
     async def serve(self, handler: Handler, fault: Callable[[Exception], None]) -> None:
         """Serve until cancelled. Faults of `handler` are given to `fault`."""
@@ -43,12 +51,28 @@ class AdminServer:
     async def _serve_one(
         self, handler: Handler, fault: Callable[[Exception], None], stream: trio.SocketStream
     ) -> None:
-        full = self._connections >= MAX_CONNECTIONS
-        self._connections += 1
+        connection = HttpConnection(stream, guarded(handler), fault)
+        if not self._make_room():
+            await connection.refuse()
+            return
+        self._open.append(connection)
         try:
-            await serve_http(stream, _too_many if full else guarded(handler), fault)
+            await connection.serve()
         finally:
-            self._connections -= 1
+            if connection in self._open:
+                self._open.remove(connection)
+
+    def _make_room(self) -> bool:
+        """Whether there is room for one more. Those who hold connections and ask nothing must
+        not keep the operator out."""
+        if len(self._open) < MAX_CONNECTIONS:
+            return True
+        oldest = next((each for each in self._open if each.waiting), None)
+        if oldest is None:
+            return False
+        self._open.remove(oldest)
+        oldest.turn_away()
+        return True
 
 
 @asynccontextmanager
@@ -112,7 +136,3 @@ def _is_local(host: str) -> bool:
     """Whether a Host header names this machine: a name that was made to point here does not."""
     place = place_of(host) or place_of(f"{host}:0")
     return isinstance(place, TcpPlace) and place.loopback
-
-
-async def _too_many(_: Request) -> Reply:
-    return error_reply(503, "unavailable", f"{MAX_CONNECTIONS} connections are open; close one")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -64,13 +64,27 @@ def run_status(arguments: Namespace) -> int:
         if arguments.json:
             write_json(status)
             return exits.OK
+        journal = status["journal"]
+        for line in _alarm(journal):
+            say(line)
         for key, value in status.items():
             if not isinstance(value, list | dict):
                 say(f"{key}: {value}")
+        say(f"journal: {journal['url']}, {journal['items']} writes wait for their commit")
         write_table(_LINKS, status["entries"])
         return exits.OK
 
     return ask(arguments, question)
+
+
+def _alarm(journal: Line) -> Iterator[str]:
+    """What comes before all else: the journal fails, why, and what that means."""
+    if journal["failing"] is not None:
+        yield f"THE JOURNAL CANNOT BE WRITTEN: {journal['failing']}"
+        yield (
+            "Until it can, new runs are refused, and nothing that workers report is "
+            "acknowledged or shown."
+        )
 
 
 _LINKS: Final[tuple[Column, ...]] = (

@@ -20,7 +20,7 @@ from fleetgate.gateway.commands.asking import complain, unwrapped
 from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.keeper import Keeper
-from fleetgate.gateway.logs import Log, Said, trace_of
+from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
 from fleetgate.gateway.observe import Counters, GatewayObserver, bridge_logging
 from fleetgate.gateway.registry import RegistryError, adapters
 from fleetgate.gateway.render import Line
@@ -92,7 +92,7 @@ class AdminDoor:
 
     def _fault(self, error: Exception) -> None:
         self._counters.count("admin_faults")
-        self._log.say(Said.ADMIN_FAULT, error=type(error).__name__, trace=trace_of(error))
+        self._log.say(Said.ADMIN_FAULT, error=kind_of(error), trace=trace_of(error))
 
 
 def status_line(gateway: Gateway, counters: Counters) -> Line:

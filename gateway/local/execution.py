@@ -34,7 +34,7 @@ HELD_OPEN: Final = 5.0
 open."""
 
 KILL_AFTER: Final = 10.0
-"""Seconds from TERM to KILL once the run's timeout has passed."""
+"""Seconds from TERM to KILL once the run's timeout has passed, or it was canceled."""
 
 RETRY_NOTE: Final = 1.0
 """Seconds between tries to write down the process while the journal fails: seldom enough to
@@ -74,12 +74,13 @@ class Reporter(Protocol):
 @attrs.frozen(slots=True)
 class Ground:
     """Where runs are executed: the directory that relative and omitted working directories
-    start from, the one that scripts are stored in, and the lock that makes one start at a
-    time. Without it a fork could hold another run's script open for writing, and a file
-    open for writing cannot be executed."""
+    start from, the one that scripts are stored in, the seconds from a cancel to the kill, and
+    the lock that makes one start at a time. Without it a fork could hold another run's script
+    open for writing, and a file open for writing cannot be executed."""
 
     directory: str
     scripts: Path
+    cancel_grace: float = KILL_AFTER
     starting: trio.Lock = attrs.field(factory=trio.Lock)
 
 
@@ -93,11 +94,14 @@ class Execution:
         self._reporter = reporter
         self._inputs = InputQueue()
         self._input_open = takes_input(spec)
+        self._input_unread = False
+        """The command has closed its input: nobody will ever read more of it."""
         self._group: ProcessGroup | None = None
         self._early: list[c.Order] = []
         self._sent: set[signal.Signals] = set()
         self._ended = False
         self._timed_out = False
+        self._canceled = trio.Event()
         self._started = trio.Event()
 
     # --- orders
@@ -116,6 +120,8 @@ class Execution:
     def _take_input(self, order: c.Order) -> None:
         if self._input_open:
             self._inputs.put(order)
+        elif self._input_unread:
+            self._reporter.record(self._run, InputAccepted(order.input))
         else:
             self._settle(order, InvalidArgument("the command's standard input is closed"))
 
@@ -124,7 +130,11 @@ class Execution:
             self._early.append(order)
             return
         command = order.command
-        number = _SIGNALS[command.signal] if isinstance(command, c.SignalRun) else signal.SIGTERM
+        if isinstance(command, c.SignalRun):
+            number = _SIGNALS[command.signal]
+        else:
+            number = signal.SIGTERM
+            self._canceled.set()
         if not self._ended:
             self._sent.add(number)
         if self._group.signal(number):
@@ -218,6 +228,19 @@ class Execution:
                 await trio.sleep(RETRY_NOTE)
 
     async def _wait_ended(self, group: ProcessGroup) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._kill_canceled, group)
+            await self._wait_timeout(group)
+            nursery.cancel_scope.cancel()
+
+    async def _kill_canceled(self, group: ProcessGroup) -> None:
+        """A cancel takes effect, whatever the command makes of the TERM that came first."""
+        await self._canceled.wait()
+        await trio.sleep(self._ground.cancel_grace)
+        self._sent.add(signal.SIGKILL)
+        group.signal(signal.SIGKILL)
+
+    async def _wait_timeout(self, group: ProcessGroup) -> None:
         timeout = self._spec.timeout
         with trio.move_on_after(float("inf") if timeout is None else timeout / NANOS):
             await group.wait_ended()
@@ -243,12 +266,15 @@ class Execution:
                 self._reporter.record(self._run, InputAccepted(batch.through))
                 self._input_open = not batch.closes
             else:
-                self._refuse(batch)
+                self._give_up_input(batch)
 
-    def _refuse(self, batch: Batch) -> None:
+    def _give_up_input(self, batch: Batch) -> None:
+        """The command has closed its input, which is no error of whoever writes: what comes is
+        confirmed and dropped. Unconfirmed, it would be kept and sent until the run ends."""
         self._input_open = False
-        for order in (*batch.orders, *self._inputs.rest()):
-            self._settle(order, InvalidArgument("the command has closed its standard input"))
+        self._input_unread = True
+        last = (*batch.orders, *self._inputs.rest())[-1]
+        self._reporter.record(self._run, InputAccepted(last.input))
 
     def _outcome(self, code: int) -> Outcome:
         exit_code = code if code >= 0 else None

@@ -39,8 +39,8 @@ class Launch:
 
 
 def available_shells() -> tuple[str, ...]:
-    """The shells that this machine has."""
-    return tuple(shell for shell in SHELLS if shutil.which(shell))
+    """The shells that this machine has; `none` needs nothing."""
+    return ("none", *(shell for shell in SHELLS if shutil.which(shell)))
 
 
 def takes_input(spec: RunSpec) -> bool:

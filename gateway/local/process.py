@@ -29,6 +29,10 @@ DEAD_WITHIN: Final = 5.0
 nothing can be done about that one."""
 
 
+LONGEST_PATH: Final = 4096
+"""Characters of a program's path that are repeated: Linux takes no longer one."""
+
+
 class ProcessGroup:
     """A program that was started, the leader of its group.
 
@@ -120,7 +124,9 @@ def _words(error: OSError, launch: Launch) -> str:
     reason = f"{error.strerror} ({name})"
     if error.filename == launch.cwd != launch.argv[0]:
         return f"the working directory cannot be used: {reason}"
-    return f"the program {os.path.basename(launch.argv[0])!r} cannot be executed: {reason}"
+    if launch.script is not None and launch.argv[0] == str(launch.script):
+        return f"the script cannot be executed: {reason}"
+    return f"the program {launch.argv[0][:LONGEST_PATH]!r} cannot be executed: {reason}"
 
 
 def left_in(stream: trio.lowlevel.FdStream) -> Iterator[bytes]:

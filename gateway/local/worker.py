@@ -19,7 +19,7 @@ from fleetgate.core.json import Json
 from fleetgate.core.roster import Port, Worker
 from fleetgate.core.worker import InputKind, Reports, WorkerInfo
 from fleetgate.gateway.connection import Observer
-from fleetgate.gateway.local.execution import Execution, Ground
+from fleetgate.gateway.local.execution import KILL_AFTER, Execution, Ground
 from fleetgate.gateway.local.launch import available_shells
 from fleetgate.gateway.local.process import kill_recorded
 
@@ -59,11 +59,13 @@ class Hub(Protocol):
 @attrs.frozen(slots=True)
 class LocalSettings:
     """`max_running` commands at a time; more wait in the hub. `directory` is where omitted
-    and relative working directories start, `state` where scripts are stored (0700)."""
+    and relative working directories start, `state` where scripts are stored (0700).
+    `cancel_grace`: seconds until a canceled command that has not ended is killed."""
 
     state: Path
     max_running: int = 16
     directory: str = attrs.field(factory=os.getcwd)
+    cancel_grace: float = KILL_AFTER
 
 
 class LocalWorker:
@@ -77,7 +79,7 @@ class LocalWorker:
         self._hub = hub
         self._settings = settings
         self._observer = observer
-        self._ground = Ground(settings.directory, settings.state / "scripts")
+        self._ground = Ground(settings.directory, settings.state / "scripts", settings.cancel_grace)
         self._executions: dict[RunId, Execution] = {}
         self._nursery: trio.Nursery | None = None
         self._epoch = Epoch(0)

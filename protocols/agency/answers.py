@@ -52,18 +52,17 @@ def fitting(runs: Sequence[Run]) -> Sequence[Run]:
 
 
 def providers(names: Iterable[str], reports: Iterable[ProviderReport]) -> wire.Providers:
-    """What the workers report, the known providers first; one that nobody reports on counts
-    as not installed, as a client expects to hear of each."""
+    """What the workers report of each provider that a start may name; one that nobody reports
+    on counts as not installed, as a client expects to hear of each."""
     said = {report.provider: report for report in reports}
-    known = [said.pop(name, _unreported(name)) for name in names]
-    return wire.Providers(tuple(map(to_provider, [*known, *said.values()])))
+    return wire.Providers(tuple(to_provider(said.get(n, _unreported(n))) for n in names))
 
 
 def accounts(names: Iterable[str], reports: Iterable[AccountReport]) -> wire.AccountUsage:
-    """What the workers report, the known providers first."""
+    """What the workers report of each provider that a start may name."""
     said = {report.provider: report for report in reports}
-    known = [said.pop(name, AccountReport(name, supported=False)) for name in names]
-    return wire.AccountUsage(tuple(map(to_account, [*known, *said.values()])))
+    unknown = (AccountReport(name, supported=False) for name in names)
+    return wire.AccountUsage(tuple(to_account(said.get(u.provider, u)) for u in unknown))
 
 
 def _unreported(name: str) -> ProviderReport:

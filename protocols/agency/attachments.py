@@ -10,7 +10,7 @@ import attrs
 from fleetgate.core.events import Recorded, RunFinished
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.run import Run
-from fleetgate.core.sequence import replay_floor
+from fleetgate.core.sequence import LAST_SEQ, replay_floor
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.agency.encode import FrameTooLarge, encode_event, size_of
@@ -19,9 +19,6 @@ from fleetgate.protocols.agency.translate_events import View, from_event, view_o
 from fleetgate.protocols.agency.trim import shorten
 from fleetgate.protocols.api import NO_STEPS, Follow, Report, Send, Steps
 from fleetgate.protocols.json_text import quote
-
-LAST_CURSOR: Final = 2**63 - 1
-"""Where an attachment behind all events is put: no run gets there, and storage counts so far."""
 
 _ENVELOPE: Final = 1024
 """Bytes of an event frame beside the run's id and the payload, with room to spare."""
@@ -56,8 +53,9 @@ class Attachments:
 
     def attach(self, message: wire.AttachRun, run: Run) -> Follow:
         """Attach, in place of an earlier attachment to the run. The client asked for what is
-        behind a position that is not below the floor."""
-        after = min(max(message.after_sequence, run.acknowledged), LAST_CURSOR)
+        behind a position that is not below the floor; one behind all numbers that a journal
+        has is the last of them."""
+        after = min(max(message.after_sequence, run.acknowledged), LAST_SEQ)
         self._attached[run.id] = _Attached(message.run_id, after, view_of(run))
         if after > run.last_seq:
             return Follow(run.id, Seq(after))

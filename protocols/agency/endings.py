@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
+import attrs
+
+from fleetgate.core.events import GapFound, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.agency import wire
+from fleetgate.protocols.agency.tracking import Tracked
 from fleetgate.protocols.api import Record
 
 UNKNOWN_RUN: Final = "the daemon does not know the run any more; side effects are uncertain"
 
-_RETAINED: Final = re.compile(r"older than retained(?: sequence (\d{1,20}))?")
+_RETAINED: Final = re.compile(r"older than retained sequence (\d{1,20})")
 
 
 def lost(run: RunId, why: str) -> Record:
@@ -32,10 +35,19 @@ def not_started(run: RunId, error: wire.Error) -> Record:
     return Record(run, (RunFinished(Outcome(RunState.FAILED, reason, error.message)),))
 
 
+def unread(tracked: Tracked, outcome: Outcome, latest: int) -> Record:
+    """The run has ended, and its events up to `latest` cannot be had."""
+    times = f"{tracked.tries} links ended where the event behind number {tracked.last} was to come"
+    gap = GapFound(tracked.last + 1, latest, times)
+    end = RunFinished(attrs.evolve(outcome, message=f"{times}; the end is by the daemon's list"))
+    return Record(tracked.run, (gap, end), latest)
+
+
 def retained_from(error: wire.Error) -> int | None:
-    """Where the events begin that the daemon still has, if that is what its error is about;
-    0 if it does not say where."""
-    found = _RETAINED.search(error.message) if error.code is wire.ErrorCode.CONFLICT else None
-    if found is None:
+    """Where the events begin that the daemon still has, of an attachment's error; 0 if it does
+    not say where, None if the error is about something else. To an attachment, a conflict can
+    mean nothing else."""
+    if error.code is not wire.ErrorCode.CONFLICT:
         return None
-    return int(found[1]) if found[1] else 0
+    found = _RETAINED.search(error.message)
+    return int(found[1]) if found else 0

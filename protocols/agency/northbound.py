@@ -39,7 +39,6 @@ from fleetgate.protocols.agency.translate import (
 )
 from fleetgate.protocols.api import (
     NO_STEPS,
-    Ack,
     Carriage,
     Close,
     Connection,
@@ -268,13 +267,12 @@ class AgencyNorthbound(Connection):
     def _acknowledge(self, id: int, message: wire.AckEvents) -> Steps:
         run = scoped(self._link, message.run_id)
 
-        def described(answer: Answer) -> Steps:
-            found = answers.run_in(answer)
-            if isinstance(found, Refusal):
-                return self._answer(id, refusals.refused(found))
-            return (Ack(run, message.through_sequence), *self._answer(id, wire.Accepted()))
+        def acknowledged(answer: Answer) -> Steps:
+            if isinstance(answer, Refusal):
+                return self._answer(id, refusals.refused(answer))
+            return self._answer(id, wire.Accepted())
 
-        return self._submit(c.DescribeRun(run), described)
+        return self._submit(c.AcknowledgeRun(run, message.through_sequence), acknowledged)
 
     # --- controlling
 

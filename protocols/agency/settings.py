@@ -22,6 +22,11 @@ def _not_negative(_: Any, member: attrs.Attribute[Any], value: float) -> None:
         raise ValueError(f"{member.name} must be 0 or above")
 
 
+def _above_suspect_after(settings: Any, _: attrs.Attribute[Any], value: int) -> None:
+    if value <= settings.suspect_after:
+        raise ValueError("give_up_after must be above suspect_after")
+
+
 @attrs.frozen(slots=True)
 class AgencyNorthboundSettings:
     """How the daemon that we play behaves."""
@@ -87,6 +92,18 @@ class AgencySouthboundSettings:
 
     hello_timeout: float = attrs.field(default=10.0, validator=_positive)
     """How long the daemon may take to answer hello, and to list its runs."""
+
+    suspect_after: int = attrs.field(default=3, validator=_positive)
+    """Attachments to a run, behind one and the same event, that were answered and brought
+    nothing before their link ended, after which the run is attached alone and last."""
+
+    give_up_after: int = attrs.field(default=5, validator=_above_suspect_after)
+    """Such attachments after which the run is not attached any more. Those from `suspect_after`
+    on were to it alone, the last of them on a link that had stood for `suspect_poll`."""
+
+    suspect_poll: float = attrs.field(default=30.0, validator=_positive)
+    """How often the daemon's list is read for runs that were given up, how long suspects wait
+    at most for the other runs' replays, and a link must stand before a last attempt."""
 
     request_timeout: float = attrs.field(default=60.0, validator=_positive)
     """How long the daemon may leave requests unanswered without answering any: an injection

@@ -4,12 +4,13 @@ safe. Rules only; `southbound` turns them into messages."""
 from __future__ import annotations
 
 import codecs
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
 
 from fleetgate.core.ids import RunId
-from fleetgate.core.json import Json
+from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.sequence import Arrival, arrival
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.json_text import dump, load
@@ -25,7 +26,8 @@ class Tracked:
     """`last` is the number of the last event taken, `safe` of the last that is durable, `acked`
     of the last that the daemon was told of. `request` is what it was started with, or would
     be. `unsure`: whether the daemon's run of that id is ours is not known yet; `refusal` is
-    why the daemon would not start it. `session` is the provider's name for it."""
+    why the daemon would not start it. `session` is the provider's name for it. `tries` is how
+    many attachments behind `last` have brought nothing, `notes` what is kept with the run."""
 
     run: RunId
     request: wire.RunRequest
@@ -37,6 +39,8 @@ class Tracked:
     safe: int = 0
     acked: int = 0
     acking: bool = False
+    tries: int = 0
+    notes: Mapping[str, Json] = NOTHING
     input: codecs.IncrementalDecoder = attrs.field(factory=lambda: _DECODER(errors="replace"))
     """Joins characters that two inputs share."""
 
@@ -49,8 +53,20 @@ class Tracked:
         before it, both ends included, or None where none is."""
         gap = arrival(self.last, sequence) is Arrival.GAP
         missing = (self.last + 1, sequence - 1) if gap else None
-        self.last = sequence
+        self.skip_to(sequence)
         return missing
+
+    def skip_to(self, sequence: int) -> None:
+        """Nothing up to `sequence` is wanted any more, and what came of earlier attachments
+        says nothing about the next one."""
+        self.last, self.tries = sequence, 0
+
+    def owed(self, snapshot: wire.RunSnapshot) -> int:
+        """The number of the last event that the daemon still has and we do not; 0 for none.
+        What any client acknowledged it has no more."""
+        latest = min(snapshot.latest_sequence, LAST_SEQUENCE)
+        gone = min(snapshot.acknowledged_sequence, latest)
+        return latest if latest > max(self.last, gone) else 0
 
     @property
     def done(self) -> bool:

@@ -16,7 +16,7 @@ from fleetgate.protocols.api import Annotate
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.script import Upload
 from fleetgate.protocols.rvbox.stdin import WriteQueue
-from fleetgate.protocols.rvbox.translate import NATIVE, to_dispatch
+from fleetgate.protocols.rvbox.translate import NATIVE, issue_uuid, to_dispatch
 
 
 @unique
@@ -61,6 +61,11 @@ class Command:
         """Its issue_uuid."""
         return self.dispatch.issue_uuid
 
+    def expired(self, now: int) -> bool:
+        """Whether its queue expiry has passed: unless the client has it, it is not sent."""
+        expiry = self.dispatch.queue_expiry_time
+        return expiry is not None and expiry <= now
+
 
 _AT_WORK = frozenset({RunState.RUNNING, RunState.WAITING, RunState.FINISHING})
 
@@ -70,7 +75,7 @@ def make_command(run: Run) -> Command:
 
     Raises: `InvalidArgument`, `UnsupportedInput`.
     """
-    dispatch = to_dispatch(run.id, run.spec, run.created)
+    dispatch = to_dispatch(issue_uuid(run.id, run.origin), run.spec, run.created)
     stored = stored_digest(run)
     if stored is not None:
         dispatch = attrs.evolve(dispatch, immutable_request_sha256=stored)
@@ -131,6 +136,8 @@ class Assigned:
         self.unanswered: dict[str, int] = {}
         """When each dispatch went out that has no answer, oldest first."""
         self.full: dict[str, None] = {}
+        self.kills: dict[str, int] = {}
+        """When each canceled command is killed, unless it has ended by then."""
         self.ended: OrderedDict[str, int] = OrderedDict()
         """Those that ended on this link, with the last event taken of each."""
         self._known_ended = known_ended
@@ -162,7 +169,7 @@ class Assigned:
     def end(self, command: Command) -> None:
         """Its run has ended."""
         uuid = command.uuid
-        for table in (self.by_uuid, self.unanswered, self.full):
+        for table in (self.by_uuid, self.unanswered, self.full, self.kills):
             table.pop(uuid, None)
         self.by_run.pop(command.run, None)
         self.ended[uuid] = command.taken

@@ -15,7 +15,7 @@ NANOS: Final = 1_000_000_000
 
 
 def instant(message: Any, name: str) -> int | None:
-    """A `Timestamp` or `Duration` member in nanoseconds."""
+    """A `Timestamp` member in nanoseconds."""
     if not message.HasField(name):
         return None
     value = getattr(message, name)
@@ -28,6 +28,30 @@ def put_instant(message: Any, name: str, value: int | None) -> None:
         member = getattr(message, name)
         member.SetInParent()
         member.seconds, member.nanos = divmod(value, NANOS)
+
+
+MALFORMED: Final = -1
+"""What a `Duration` reads as whose nanos are out of range, or of another sign than its seconds:
+it has no length, and no check lets this one pass."""
+
+
+def duration(message: Any, name: str) -> int | None:
+    """A `Duration` member in nanoseconds."""
+    if not message.HasField(name):
+        return None
+    value = getattr(message, name)
+    seconds, nanos = int(value.seconds), int(value.nanos)
+    fits = -NANOS < nanos < NANOS and (seconds == 0 or nanos == 0 or (seconds < 0) == (nanos < 0))
+    return seconds * NANOS + nanos if fits else MALFORMED
+
+
+def put_duration(message: Any, name: str, value: int | None) -> None:
+    """Set such a member; None leaves it out."""
+    if value is not None:
+        member = getattr(message, name)
+        member.SetInParent()
+        seconds, nanos = divmod(abs(value), NANOS)
+        member.seconds, member.nanos = (seconds, nanos) if value >= 0 else (-seconds, -nanos)
 
 
 def plain(text: str) -> str:
@@ -100,7 +124,7 @@ def read_spec(m: pb.ExecutionSpec) -> w.ExecutionSpec:
         shell=m.shell,
         cwd=m.cwd,
         env=dict(m.env),
-        timeout=instant(m, "timeout"),
+        timeout=duration(m, "timeout"),
         open_stdin=m.open_stdin,
         merge_stderr=m.merge_stderr,
         unknown=_read_unknown(m),
@@ -128,7 +152,7 @@ def write_spec(m: Any, spec: w.ExecutionSpec) -> None:
     m.cwd = plain(spec.cwd)
     for name, value in spec.env.items():
         m.env[plain(name)] = plain(value)
-    put_instant(m, "timeout", spec.timeout)
+    put_duration(m, "timeout", spec.timeout)
     m.open_stdin = spec.open_stdin
     m.merge_stderr = spec.merge_stderr
 

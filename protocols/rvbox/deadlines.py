@@ -20,6 +20,13 @@ class Deadlines:
         self._at[name] = at
         self._changed = True
 
+    def put(self, name: str, at: int | None) -> None:
+        """Put `name` at this time, or forget it where there is none."""
+        if at is None:
+            self.clear(name)
+        else:
+            self.set(name, at)
+
     def clear(self, name: str) -> None:
         """Forget it."""
         self._at.pop(name, None)

@@ -58,6 +58,8 @@ class Desk:
     acks: Acks = attrs.field(init=False)
     deadlines: Deadlines = attrs.field(factory=Deadlines)
     capacity: Capacity = attrs.field(factory=Capacity)
+    shells: frozenset[int] = frozenset()
+    """What the client's hello offers."""
     wants_reconcile: bool = False
     """Something does not fit together: compare anew as soon as the session allows it."""
 

@@ -10,14 +10,21 @@ from fleetgate.core import commands as c
 from fleetgate.core.errors import InvalidArgument, Refusal, UnsupportedInput
 from fleetgate.core.events import Diagnosed, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.run import Run
-from fleetgate.protocols.api import NO_STEPS, Record, Settle, Step, Steps
+from fleetgate.protocols.api import NO_STEPS, Record, Send, Settle, Step, Steps
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing, make_command, note_digest
 from fleetgate.protocols.rvbox.desk import Desk
 from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.stdin import LARGEST
-from fleetgate.protocols.rvbox.translate import from_signal
+from fleetgate.protocols.rvbox.translate import from_signal, shell_names
+
+EXPIRED = RunFinished(
+    Outcome(RunState.FAILED, Reason.EXPIRED, "its queue expiry passed before its host took it")
+)
+CANCELED = RunFinished(
+    Outcome(RunState.CANCELED, Reason.CANCELED, "canceled before its host took it")
+)
 
 
 class Giving:
@@ -52,8 +59,11 @@ class Giving:
 
     def dispatch(self, command: Command, now: int) -> Steps:
         """Send the request, for the first time or again: the same one to the byte but for
-        session and revision."""
+        session and revision. What may not be sent, or not any more, ends here."""
         desk = self._desk
+        ends = self._unfit(command, now)
+        if ends is not None:
+            return (desk.end(command, ends), desk.report_capacity())
         request = attrs.evolve(
             command.dispatch,
             command_revision=command.revision,
@@ -69,6 +79,16 @@ class Giving:
         self.watch_answers()
         return (send,) if command.stored else (note_digest(command), send)
 
+    def _unfit(self, command: Command, now: int) -> RunFinished | None:
+        if command.expired(now):
+            return EXPIRED
+        shell, offered = command.dispatch.spec.shell, self._desk.shells
+        if shell == w.ShellType.UNSPECIFIED or shell in offered:
+            return None
+        (name,), others = shell_names((shell,)), ", ".join(shell_names(sorted(offered)))
+        text = f"this host does not offer the shell {name}; it offers {others}"
+        return RunFinished(_refused(UnsupportedInput(text)))
+
     def watch_answers(self) -> None:
         """Be woken when the oldest dispatch has waited too long for its answer."""
         desk = self._desk
@@ -80,7 +100,7 @@ class Giving:
     def retry_full(self, now: int, most: int) -> Steps:
         """Dispatch again what was refused for want of room."""
         books = self._desk.books
-        steps: list[Step] = []
+        steps = [*self.expire(now)]
         for uuid in list(books.full)[:most]:
             steps += self.dispatch(books.by_uuid[uuid], now)
         if books.full:
@@ -88,6 +108,29 @@ class Giving:
         else:
             self._desk.deadlines.clear("full")
         return steps
+
+    def refused_full(self, command: Command, now: int) -> None:
+        """The client has no room for the command: it is tried again, until it expires."""
+        desk = self._desk
+        desk.books.refused_full(command)
+        desk.capacity.exhausted()
+        desk.deadlines.set("full", now + nanos(desk.settings.full_retry))
+        self.watch_answers()
+        self._watch_expiry()
+
+    def expire(self, now: int) -> Steps:
+        """End what has waited for room past its expiry."""
+        desk = self._desk
+        waiting = [desk.books.by_uuid[uuid] for uuid in desk.books.full]
+        ended = [desk.end(command, EXPIRED) for command in waiting if command.expired(now)]
+        self._watch_expiry()
+        return (*ended, desk.report_capacity()) if ended else NO_STEPS
+
+    def _watch_expiry(self) -> None:
+        books = self._desk.books
+        expiries = (books.by_uuid[uuid].dispatch.queue_expiry_time for uuid in books.full)
+        first = min((each for each in expiries if each is not None), default=None)
+        self._desk.deadlines.put("expiry", first)
 
     def taken(self, command: Command, now: int) -> Steps:
         """The client has accepted the command: what waited for that goes out."""
@@ -99,7 +142,7 @@ class Giving:
 
     # --- orders about a run that was given before
 
-    def order(self, order: c.Order) -> Steps:
+    def order(self, order: c.Order, now: int) -> Steps:
         """Pass on what is no start."""
         command = self._desk.books.by_run.get(order.run)
         if command is None:
@@ -110,7 +153,7 @@ class Giving:
             case c.SignalRun(signal=signal):
                 return self._signal(command, order, signal)
             case c.CancelRun():
-                return self._cancel(command)
+                return self._cancel(command, order, now)
             case c.ResolveApproval() | c.ResizeTerminal():
                 text = "an rvbox host takes no decisions and has no terminal"
                 return (Settle(order.run, order.number, UnsupportedInput(text)),)
@@ -137,23 +180,41 @@ class Giving:
 
     def _signal(self, command: Command, order: c.Order, signal: c.Signal) -> Steps:
         if command.standing is Standing.FULL:
-            return self._cancel(command)
+            return self._never_given(command)
         kind = from_signal(signal)
-        sent = self._desk.session.send(w.SignalCommand(command.uuid, command.revision, kind))
-        return (sent, Settle(order.run, order.number))
+        return (self._send_signal(command, kind), Settle(order.run, order.number))
 
-    def _cancel(self, command: Command) -> Steps:
-        """The order is not settled: where this link ends before the command does, the next
-        one sends it again."""
+    def _cancel(self, command: Command, order: c.Order, now: int) -> Steps:
+        """TERMINATE now, KILL later. The order is not settled: where this link ends before the
+        command does, the next one sends it again, and the time until the kill runs on."""
+        if command.standing is Standing.FULL:
+            return self._never_given(command)
         command.canceling = True
         desk = self._desk
-        if command.standing is Standing.FULL:
-            gone = Outcome(RunState.CANCELED, Reason.CANCELED, "canceled before its host took it")
-            return (desk.end(command, RunFinished(gone)), desk.report_capacity())
-        return (desk.session.send(self._terminate(command)),)
+        after = nanos(desk.settings.cancel_kill_after)
+        desk.books.kills.setdefault(command.uuid, (order.created or now) + after)
+        self._watch_kills()
+        return (self._send_signal(command, w.SignalKind.TERMINATE),)
 
-    def _terminate(self, command: Command) -> w.SignalCommand:
-        return w.SignalCommand(command.uuid, command.revision, w.SignalKind.TERMINATE)
+    def _never_given(self, command: Command) -> Steps:
+        return (self._desk.end(command, CANCELED), self._desk.report_capacity())
+
+    def kill(self, now: int) -> Steps:
+        """Kill what was canceled long enough ago and has not ended."""
+        books = self._desk.books
+        due = [books.by_uuid[uuid] for uuid, at in books.kills.items() if at <= now]
+        for command in due:
+            del books.kills[command.uuid]
+        self._watch_kills()
+        alive = (command for command in due if not command.exit_seq)
+        return [self._send_signal(command, w.SignalKind.KILL) for command in alive]
+
+    def _watch_kills(self) -> None:
+        first = min(self._desk.books.kills.values(), default=None)
+        self._desk.deadlines.put("kill", first)
+
+    def _send_signal(self, command: Command, kind: w.SignalKind) -> Send:
+        return self._desk.session.send(w.SignalCommand(command.uuid, command.revision, kind))
 
     # --- scripts, one upload at a time
 
@@ -190,7 +251,7 @@ class Giving:
         if upload.attempts >= self._desk.settings.script_attempts:
             said = Diagnosed("its script cannot be uploaded whole", "checksum_mismatch")
             command.upload = None
-            ends = self._desk.session.send(self._terminate(command))
+            ends = self._send_signal(command, w.SignalKind.TERMINATE)
             return (Record(command.run, (said,)), ends)
         upload.restart()
         self.upload(command, now)

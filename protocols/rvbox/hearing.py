@@ -65,10 +65,7 @@ class Hearing:
         elif command.canceling:
             outcome = Outcome(RunState.CANCELED, Reason.CANCELED, "canceled before it was taken")
         else:
-            desk.books.refused_full(command)
-            desk.capacity.exhausted()
-            desk.deadlines.set("full", now + nanos(desk.settings.full_retry))
-            self._giving.watch_answers()
+            self._giving.refused_full(command, now)
             return (desk.report_capacity(),)
         over = desk.end(command, RunFinished(outcome))
         self._giving.watch_answers()

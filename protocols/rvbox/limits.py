@@ -56,6 +56,9 @@ def check_spec(
     spec: w.ExecutionSpec, shells: Collection[int] | None = None
 ) -> w.ControlError | None:
     """What is wrong with a request, or None. `shells`: those that the client offers."""
+    if isinstance(spec.program, str) and spec.shell == w.ShellType.NONE:
+        text = "a command_line needs a shell; without one use argv"
+        return w.ControlError(Code.INVALID_ARGUMENT, text)
     if spec.shell not in _SHELLS or not _offered(spec, shells):
         return w.ControlError(Code.UNSUPPORTED_SHELL, f"shell {spec.shell} is not offered here")
     wrong = _wrong_program(spec) or _wrong_env(spec.env) or _wrong_rest(spec)
@@ -75,18 +78,16 @@ def _wrong_program(spec: w.ExecutionSpec) -> str:
         case None:
             return "a program is needed: command_line, argv or script"
         case str() as line:
-            return _wrong_line(line, spec.shell)
+            return _wrong_line(line)
         case w.Argv(args=args):
             return _wrong_argv(args, spec.shell)
         case w.ScriptRef() as script:
             return _wrong_script(script)
 
 
-def _wrong_line(line: str, shell: int) -> str:
+def _wrong_line(line: str) -> str:
     if not line:
         return "command_line is empty"
-    if shell == w.ShellType.NONE:
-        return "a command_line needs a shell; without one use argv"
     if _size(line) > ARGUMENT:
         return f"command_line has {_size(line)} bytes; at most {ARGUMENT} can be executed"
     return _nul("command_line", (line,))
@@ -132,7 +133,7 @@ def _wrong_env(env: Mapping[str, str]) -> str:
 
 def _wrong_rest(spec: w.ExecutionSpec) -> str:
     if spec.timeout is not None and spec.timeout <= 0:
-        return "timeout must be above 0; leave it out for none"
+        return "timeout must be a valid duration above 0; leave it out for none"
     return _nul("cwd", (spec.cwd,))
 
 

@@ -225,7 +225,7 @@ class ClientConnection(Connection):
         acked = Ack(command.run, through)
         if not command.last or through < command.last:
             return (acked,)
-        retention.drop(command)
+        retention.bury(command)
         return (acked, Unfollow(command.run))
 
     # --- behind every call

@@ -95,6 +95,8 @@ class Recall:
         if command is None:
             ended = run.state.terminal and bool(run.notes.get(FORGOTTEN))
             return (Ack(run.id, limits.FAR),) if ended else NO_STEPS
+        if command.uuid in retention.buried:
+            return NO_STEPS  # the listing is older than what ended it for this link
         known = retention.get(command.uuid)
         if known is not None:
             command = attrs.evolve(
@@ -127,7 +129,8 @@ class Recall:
         settings = self._daemon.settings
         digest = digest_of(run)
         target = self._targets.get(run.origin.native_run)
-        if not is_tombstone(run):
+        buried = run.origin.native_run in self._daemon.retention.buried
+        if not is_tombstone(run) and not buried:
             return self._retain(run)
         since = now - nanos(settings.tombstone_days * _DAY)
         fresh = run.ended == 0 or run.ended > since
@@ -179,7 +182,7 @@ class Recall:
         """Kill it, and let nobody hear of it again."""
         if command is None:
             return NO_STEPS
-        self._daemon.retention.drop(command)
+        self._daemon.retention.bury(command)
         run = command.run
         ends: Iterable[Command] = (SignalRun(run, Signal.KILL), CancelRun(run, reason="given up"))
         return (
@@ -193,7 +196,7 @@ class Recall:
         """The server has all of it."""
         if command is None or not command.last:
             return NO_STEPS
-        self._daemon.retention.drop(command)
+        self._daemon.retention.bury(command)
         return (Unfollow(command.run), Ack(command.run, command.last))
 
     def _follow(self, command: Retained) -> Steps:

@@ -5,6 +5,7 @@ The journal holds them. This is one link's view: where each stands with the serv
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -161,12 +162,22 @@ _WORK: Final = frozenset(
 )
 
 
+BURIED: Final = 10_000
+"""Commands over and done with that a link remembers, a hundred bytes each: more than the journal
+ever has in line, so that whatever is forgotten here is known there."""
+
+
 class Retention:
-    """The commands by uuid and by run, with the two figures that capacity is made of."""
+    """The commands by uuid and by run, with the two figures that capacity is made of.
+
+    `buried` has the digests of those that this link is done with. The journal knows them, too,
+    but only once that is durable; a message right behind the acknowledgement may be earlier.
+    """
 
     def __init__(self) -> None:
         self._by_uuid: dict[str, Retained] = {}
         self._by_run: dict[RunId, Retained] = {}
+        self.buried: OrderedDict[str, bytes] = OrderedDict()
         self.running = 0
         self.queued = 0
 
@@ -198,6 +209,13 @@ class Retention:
         if self._by_uuid.pop(command.uuid, None) is not None:
             self._by_run.pop(command.run, None)
             self._count(command, -1)
+
+    def bury(self, command: Retained) -> None:
+        """Retain it no longer, and remember that it is done with."""
+        self.drop(command)
+        self.buried[command.uuid] = command.digest
+        if len(self.buried) > BURIED:
+            self.buried.popitem(last=False)
 
     def _count(self, command: Retained, by: int) -> None:
         if command.last:

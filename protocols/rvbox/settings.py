@@ -32,6 +32,9 @@ class ServerSettings:
     """How long a client may take from a ReconcileRequest to its snapshot."""
     accept_timeout: float = 30.0
     """How long a dispatch may stay unanswered before the two sides reconcile."""
+    cancel_kill_after: float = 10.0
+    """How long after a cancel, which goes out as TERMINATE, a command that has not ended is
+    killed. Counted from when the cancel was accepted, whatever links come between."""
     full_retry: float = 30.0
     """How long until a dispatch that was refused for want of room is tried again, unless the
     client reports room before."""

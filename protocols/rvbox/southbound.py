@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fleetgate.core.answers import Accepted, Admission, Answer
 from fleetgate.core.commands import DescribeRun, Order, SendInput, StartRun
-from fleetgate.core.errors import InstanceConflict
+from fleetgate.core.errors import InstanceConflict, RunNotFound
 from fleetgate.core.events import Event, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import (
@@ -26,14 +26,14 @@ from fleetgate.protocols.api import (
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing
 from fleetgate.protocols.rvbox.desk import Desk
-from fleetgate.protocols.rvbox.giving import Giving
+from fleetgate.protocols.rvbox.giving import CANCELED, EXPIRED, Giving
 from fleetgate.protocols.rvbox.hearing import ACCEPTED, Hearing
 from fleetgate.protocols.rvbox.hello import BadHello, check_hello, speaks_higher
 from fleetgate.protocols.rvbox.reconcile import Belief, Comparison, Repeated, Round, compare
 from fleetgate.protocols.rvbox.session import POLICY, SUPERSEDED, TRY_LATER, closing
 from fleetgate.protocols.rvbox.settings import ServerSettings, nanos
 from fleetgate.protocols.rvbox.state import Phase
-from fleetgate.protocols.rvbox.translate import to_worker
+from fleetgate.protocols.rvbox.translate import runs_of, to_worker
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
@@ -109,6 +109,10 @@ class ServerConnection(Connection):
                 return self._giving.pump(now)
             case "full":
                 return self._retry_full(now)
+            case "expiry":
+                return NO_STEPS if session.reconciling else self._giving.expire(now)
+            case "kill":
+                return self._giving.kill(now)
             case "answer":
                 self._desk.wants_reconcile = True
                 return NO_STEPS
@@ -151,7 +155,7 @@ class ServerConnection(Connection):
     def _perform(self, order: Order, now: int) -> Steps:
         if isinstance(order.command, StartRun):
             return self._giving.start(order, order.command, now)
-        return self._giving.order(order)
+        return self._giving.order(order, now)
 
     def committed(self, run: RunId, native_seq: int, now: int) -> Steps:
         """Acknowledge; and a comparison that waited for this is complete."""
@@ -174,6 +178,7 @@ class ServerConnection(Connection):
         except BadHello as bad:
             raise session.refuse(bad.code, bad.text, POLICY) from None
         self._hello = hello
+        self._desk.shells = frozenset(hello.supported_shells)
         session.lenient = speaks_higher(hello)
         self._desk.deadlines.clear("hello")
         return (AnnounceWorker(to_worker(self._opening.link, hello), _ADMISSION),)
@@ -242,13 +247,13 @@ class ServerConnection(Connection):
         for uuid, why in comparison.lost:
             records.append(self._desk.end(by_uuid[uuid], _lost(why)))
         for uuid in comparison.expired:
-            records.append(self._desk.end(by_uuid[uuid], _EXPIRED))
+            records.append(self._desk.end(by_uuid[uuid], EXPIRED))
         for uuid in comparison.canceled:
-            records.append(self._desk.end(by_uuid[uuid], _CANCELED))
+            records.append(self._desk.end(by_uuid[uuid], CANCELED))
         return records
 
     def _look_up(self, round: Round) -> Steps:
-        """Ask the core for ended commands that only the client names. A run whose id is no uuid
+        """Ask the core for ended commands that only the client names. A run whose uuid is derived
         cannot be found by it; terminating what has ended does the same to it as discarding."""
         steps: list[Step] = []
         for nth, state in enumerate(round.comparison.unclear):
@@ -256,16 +261,20 @@ class ServerConnection(Connection):
             if nth >= self._settings.lookups:
                 round.terminate.append(uuid)
                 continue
-            round.pending.add((uuid, state.last_client_event_seq))
-            command = DescribeRun(RunId(uuid))
-            steps.append(Submit(command, (uuid, state.last_client_event_seq)))
+            steps.append(_ask_for(round, uuid, state.last_client_event_seq, runs_of(uuid)))
         return steps
 
-    def _looked_up(self, asked: tuple[str, int], answer: Answer, now: int) -> Steps:
+    def _looked_up(
+        self, asked: tuple[str, int, tuple[RunId, ...]], answer: Answer, now: int
+    ) -> Steps:
         round = self._round
         if round is None:
             return NO_STEPS
-        uuid, last = asked
+        uuid, last, others = asked
+        if isinstance(answer, RunNotFound) and others and asked in round.pending:
+            following = _ask_for(round, uuid, last, others)
+            round.settle(asked)
+            return (following,)
         run = answer.run if isinstance(answer, Accepted) else None
         whole = run is not None and run.state.terminal and run.native_seq >= last
         (round.discard if whole else round.terminate).append(uuid)
@@ -288,7 +297,7 @@ class ServerConnection(Connection):
         self._giving.watch_answers()
         held, self._held = self._held, []
         for order in held:
-            steps += self._giving.order(order)
+            steps += self._giving.order(order, now)
         steps += self._giving.retry_full(now, desk.capacity.open_for(desk.books))
         steps += self._release(now)
         free = desk.capacity.free(desk.books)
@@ -327,6 +336,13 @@ class ServerConnection(Connection):
         return steps
 
 
+def _ask_for(round: Round, uuid: str, last: int, runs: tuple[RunId, ...]) -> Submit:
+    """Ask for the first of the runs that a uuid may be of; the others come if it is none."""
+    asked = (uuid, last, runs[1:])
+    round.pending.add(asked)
+    return Submit(DescribeRun(runs[0]), asked)
+
+
 def _target(command: Command) -> w.ReconcileTarget:
     return w.ReconcileTarget(
         command.uuid,
@@ -350,14 +366,6 @@ def _belief(command: Command, asked: int) -> Belief:
 
 def _lost(why: str) -> Event:
     return RunFinished(Outcome(RunState.LOST, Reason.LOST, why))
-
-
-_EXPIRED: Final = RunFinished(
-    Outcome(RunState.FAILED, Reason.EXPIRED, "its queue expiry passed before its host took it")
-)
-_CANCELED: Final = RunFinished(
-    Outcome(RunState.CANCELED, Reason.CANCELED, "canceled before its host took it")
-)
 
 
 def _summary(round: Round) -> Report:

@@ -39,6 +39,9 @@ class Taking:
         if known is not None:
             return self._again(known, dispatch)
         uuid = dispatch.issue_uuid
+        buried = self._daemon.retention.buried.get(uuid)
+        if buried is not None:
+            return self._over(dispatch, buried)
         return self._daemon.ask(uuid, DescribeRun(self._daemon.run_id(uuid)), LOOK, dispatch)
 
     def _wrong(self, dispatch: w.CommandDispatch) -> w.ControlError | None:
@@ -91,7 +94,10 @@ class Taking:
     def _recorded(self, run: Run, dispatch: w.CommandDispatch) -> Steps:
         if not is_tombstone(run):
             return self._known(run, dispatch)
-        if digest_of(run) != dispatch.immutable_request_sha256:
+        return self._over(dispatch, digest_of(run))
+
+    def _over(self, dispatch: w.CommandDispatch, digest: bytes | None) -> Steps:
+        if digest != dispatch.immutable_request_sha256:
             return self._conflict(dispatch)
         text = "the command has ended, and its events were acknowledged"
         return self._reject(dispatch, w.ControlError(Code.ALREADY_FINISHED, text))

@@ -37,15 +37,27 @@ _SHELL_NAMES: Final = {shell.value: name for name, shell in SHELLS.items()}
 _PLATFORM_NAMES: Final = {platform.value: name for name, platform in PLATFORMS.items()}
 
 
-def issue_uuid(run: RunId) -> str:
-    """The uuid of a run at a client: its own id where that is one, else one derived from it."""
-    return run if limits.is_uuid(run) else str(uuid.uuid5(_NAMESPACE, run))
+OPERATOR: Final = "admin"
+"""The link of runs that an operator started, as `fleetgate.core.routing` has it (a test proves
+it). Their names are ours and no peer's, so that such a name may be a command's uuid (I12)."""
+
+
+def issue_uuid(run: RunId, origin: c.Origin) -> str:
+    """The uuid of a run at a client: its own id, or an operator's name for it, where that is
+    one, else one derived from its id."""
+    own = origin.native_run if origin.link == OPERATOR else run
+    return own if limits.is_uuid(own) else str(uuid.uuid5(_NAMESPACE, run))
+
+
+def runs_of(issue_uuid: str) -> tuple[RunId, ...]:
+    """The runs that a uuid may be of, as far as it tells."""
+    return RunId(f"{OPERATOR}/{issue_uuid}"), RunId(issue_uuid)
 
 
 # --- requests
 
 
-def to_dispatch(run: RunId, spec: c.RunSpec, created: int) -> w.CommandDispatch:
+def to_dispatch(issue_uuid: str, spec: c.RunSpec, created: int) -> w.CommandDispatch:
     """The request for a run, digest and all, without its session and revision. Equal runs make
     equal requests, now and after a restart.
 
@@ -56,7 +68,7 @@ def to_dispatch(run: RunId, spec: c.RunSpec, created: int) -> w.CommandDispatch:
     if wrong is not None:
         raise errors.InvalidArgument(f"an rvbox host cannot be given this: {wrong.message}")
     dispatch = w.CommandDispatch(
-        issue_uuid=issue_uuid(run),
+        issue_uuid=issue_uuid,
         issue_time=created,
         spec=asked,
         queue_expiry_time=_expiry(spec, created),
@@ -269,7 +281,7 @@ def _detail(hello: w.ClientHello) -> dict[str, Any]:
     return {
         "platform": _PLATFORM_NAMES.get(hello.platform, f"platform {hello.platform}"),
         "architecture": hello.architecture,
-        "shells": _shell_names(hello.supported_shells),
+        "shells": shell_names(hello.supported_shells),
         "daemon_version": hello.daemon_version,
         "daemon_cwd": hello.daemon_cwd,
         "max_running_commands": hello.max_running_commands,
@@ -277,6 +289,7 @@ def _detail(hello: w.ClientHello) -> dict[str, Any]:
     }
 
 
-def _shell_names(shells: Iterable[int]) -> list[str]:
+def shell_names(shells: Iterable[int]) -> list[str]:
+    """Shells by name, each once; those without one by number."""
     named = (_SHELL_NAMES.get(shell, f"shell {shell}") or "default" for shell in shells)
     return list(dict.fromkeys(named))

@@ -104,9 +104,22 @@ def to_outcome(exit: w.CommandExit) -> Outcome:
         reason,
         message,
         exit_code=exit.exit_code,
-        signal=exit.signal or None,
+        signal=_signal_name(exit.signal),
         native=None if exit.error is None else {NATIVE: {"code": exit.error.code}},
     )
+
+
+UNNAMED: Final = "unknown"
+"""In place of a signal's name that is none."""
+
+_LONGEST_SIGNAL: Final = 64
+
+
+def _signal_name(name: str) -> str | None:
+    if not name:
+        return None
+    fits = len(name) <= _LONGEST_SIGNAL and name.isascii() and name.isprintable()
+    return name if fits else UNNAMED
 
 
 def rejected(code: int, message: str) -> Outcome:
@@ -227,15 +240,15 @@ _LIFECYCLES: Final[Mapping[Reason, Lifecycle]] = {
     Reason.ERROR: Lifecycle.EXITED,
 }
 _ERRORS: Final[Mapping[Reason, Code]] = {
-    Reason.EXITED: Code.UNSPECIFIED,
     Reason.FAILED_TO_START: Code.INTERNAL,
-    Reason.TIMED_OUT: Code.UNSPECIFIED,
-    Reason.CANCELED: Code.UNSPECIFIED,
+    Reason.TIMED_OUT: Code.INTERNAL,
     Reason.EXPIRED: Code.QUEUE_EXPIRED,
     Reason.LOST: Code.INTERNAL,
     Reason.REFUSED: Code.INVALID_ARGUMENT,
     Reason.ERROR: Code.INTERNAL,
 }
+"""An exit and a cancel are no errors: code and signal say all of them."""
+
 _ERRORS_ONLY: Final = frozenset({Reason.REFUSED, Reason.ERROR})
 """Endings that have no lifecycle of their own."""
 
@@ -262,12 +275,12 @@ def _exit_code(outcome: Outcome, lifecycle: Lifecycle) -> int | None:
 
 def _exit_error(outcome: Outcome) -> w.ControlError | None:
     code = _kept_code(outcome.native)
-    if code is None and not outcome.message and outcome.reason not in _ERRORS_ONLY:
-        return None  # the lifecycle says it all
-    return w.ControlError(_ERRORS[outcome.reason] if code is None else code, outcome.message)
+    if code is None and (outcome.message or outcome.reason in _ERRORS_ONLY):
+        code = _ERRORS.get(outcome.reason)
+    return None if code is None else w.ControlError(code, outcome.message)
 
 
 def _kept_code(native: Json) -> int | None:
     kept = native.get(NATIVE) if isinstance(native, Mapping) else None
     code = kept.get("code") if isinstance(kept, Mapping) else None
-    return code if isinstance(code, int) and 0 <= code <= INT32 else None
+    return code if isinstance(code, int) and 0 < code <= INT32 else None

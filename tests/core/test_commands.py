@@ -16,7 +16,7 @@ KINDS: tuple[type[Any], ...] = get_args(c.Command)
 ABOUT_A_RUN: tuple[type[Any], ...] = get_args(c.RunCommand)
 PARTS = {c.Prompt, c.Script, c.ShellCommand, c.ToolCall, c.RunSpec, c.Origin, c.Order}
 VERBS = (
-    "(Start|Supply|Send|Close|Signal|Cancel|Resolve|Resize"
+    "(Acknowledge|Start|Supply|Send|Close|Signal|Cancel|Resolve|Resize"
     "|Read|Probe|End|Drain|Stop|Describe|List)[A-Z]"
 )
 

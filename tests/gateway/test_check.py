@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -100,6 +101,16 @@ def test_what_can_be_served(place: Path, south: str) -> None:
 )
 def test_what_cannot(place: Path, south: str, problem: str) -> None:
     assert _problems(place, HEAD + SOUTH + south + NORTH + ROUTE) == [problem]
+
+
+@pytest.mark.parametrize("file", ["c.pem", "k.pem", "ca.pem", "token"])
+def test_a_named_pipe_is_refused_and_nobody_waits_for_its_writer(place: Path, file: str) -> None:
+    (place / file).unlink()
+    os.mkfifo(place / file)
+    south = TLS.replace(" }", ', client_ca = "ca.pem" }')
+    south += 'tokens = [{ token = { file = "token" }, id = "h" }]\n'
+    (problem,) = _problems(place, HEAD + SOUTH + south + NORTH + ROUTE)
+    assert f" {file} cannot be read: it is not a regular file" in problem
 
 
 def test_agency_has_no_websocket(place: Path) -> None:

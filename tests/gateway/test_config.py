@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +12,7 @@ import pytest
 from fleetgate.core.adaptation import Adaptation, ToCommand, ToTool
 from fleetgate.core.routing import Overrides, Route
 from fleetgate.core.templates import parse as template
-from fleetgate.gateway.config import MAX_CONFIG, ConfigError, load, parse, read_gateway
+from fleetgate.gateway.config import MAX_CONFIG, MAX_DEPTH, ConfigError, load, parse, read_gateway
 from fleetgate.gateway.config_entries import Grant, Secret
 from fleetgate.protocols.api import Adapter, Carriage, Connection, Side
 from fleetgate.transports.api import TlsFiles
@@ -24,7 +25,7 @@ class _Limits:
 
 @attrs.frozen(slots=True)
 class _HostSettings:
-    max_running: int = 4
+    max_running: int = attrs.field(default=4, validator=attrs.validators.in_((1, 2, 4)))
     grace: float = 30.0
     mode: Literal["a", "b"] = "a"
     hosts: tuple[str, ...] = ()
@@ -188,6 +189,30 @@ BAD = [
         ["3: gateway.journal: expected sqlite:PATH or memory:"],
     ),
     (
+        _with("sqlite:state/journal.db", "sqlite::memory:"),
+        [
+            '3: gateway.journal: would be a file of the name ":memory:"; a journal in memory is '
+            '"memory:"'
+        ],
+    ),
+    (
+        _with("drain_timeout = 5", "drain_timeout = -1")
+        .replace("= 3600", "= 1e300")
+        .replace("open_runs = 10", "open_runs = false"),
+        [
+            "5: gateway.drain_timeout: expected seconds, 0 to 1000000000",
+            "6: gateway.lost_after: expected seconds above 0, up to 1000000000",
+            "7: gateway.open_runs: expected a whole number, got a boolean",
+        ],
+    ),
+    (
+        _with("max_running = 2", "max_running = 77").replace("grace = 1.5", "grace = true"),
+        [
+            "16: south.hosts.max_running: must be in (1, 2, 4) (got 77)",
+            "17: south.hosts.grace: expected a number, got a boolean",
+        ],
+    ),
+    (
         _with("127.0.0.1:7780", "0.0.0.0:7780"),
         ["4: gateway.admin: expected unix:PATH, or a loopback address such as 127.0.0.1:7780"],
     ),
@@ -201,7 +226,7 @@ BAD = [
     ),
     (
         _with("drain_timeout = 5", "drain_timeout = -1"),
-        ["5: gateway.drain_timeout: expected seconds, 0 or above"],
+        ["5: gateway.drain_timeout: expected seconds, 0 to 1000000000"],
     ),
     (
         _with("drain_timeout = 5", "drain_timeout = inf"),
@@ -209,7 +234,7 @@ BAD = [
     ),
     (
         _with("lost_after = 3600", "lost_after = 0"),
-        ["6: gateway.lost_after: expected seconds above 0"],
+        ["6: gateway.lost_after: expected seconds above 0, up to 1000000000"],
     ),
     (
         _with("open_runs = 10", "open_runs = 1.5"),
@@ -413,6 +438,31 @@ BAD = [
         _add(_LISTENER.format("127.0.0.1:7780")),
         ["42: south.b.listen: the admin socket listens there already; choose another address"],
     ),
+    *(
+        (
+            _with('"unix:run/agency.sock"', f'"x"\nlisten = "unix:{path}"')
+            .replace('connect = "x"\n', "")
+            .replace('token = { env = "GUI_TOKEN" }\n', ""),
+            ["24: north.gui.listen: the journal is there already; choose another address"],
+        )
+        for path in (
+            "state/journal.db",
+            "state/journal.db-wal",
+            "state/journal.db-shm",
+            "state/journal.db.lock",
+            "state/../state/journal.db",
+        )
+    ),
+    (
+        _with("127.0.0.1:7780", "unix:state/journal.db"),
+        ["4: gateway.admin: the journal is there already; choose another address"],
+    ),
+    (
+        _with("127.0.0.1:7780", "unix:run/s")
+        + _LISTENER.format("x:1").replace("ws://x:1", "unix:run/../run//s"),
+        ["42: south.b.listen: the admin socket listens there already; choose another address"],
+    ),
+    ("a = " + "1" * 5000, [" holds a number of thousands of digits"]),
     ("[gateway\n", ["1: is not TOML: Expected ']' at the end of a table declaration"]),
     (
         "south = 3\n[gateway]\njournal = 'memory:'",
@@ -455,6 +505,27 @@ def test_no_value_of_a_secret_is_repeated() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 400, 1000, 50_000])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ("{b = ", "}")])
+def test_what_is_nested_too_deep_is_a_problem(depth: int, opening: str, closing: str) -> None:
+    inner = "[]" if opening == "[" else "{}"
+    text = f"{GOOD}x = {opening * (depth - 1)}{inner}{closing * (depth - 1)}\n"
+    with pytest.raises(ConfigError) as caught:
+        parse(text, "gw.toml", ADAPTERS)
+    assert "gw.toml: is nested too deep" in str(caught.value)
+
+
+def test_keys_with_many_dots_are_nested_too() -> None:
+    with pytest.raises(ConfigError, match="nested too deep"):
+        parse(".".join("a" * (MAX_DEPTH + 2)) + " = 1\n", "gw.toml", ADAPTERS)
+
+
+def test_a_tools_input_may_be_nested_as_deep_as_that() -> None:
+    around = 5  # route, its table, adapt, tool, input
+    value = "[" * (MAX_DEPTH - around) + "]" * (MAX_DEPTH - around)
+    parse(_with('n = [1, "{name}"]', f"n = {value}"), "gw.toml", ADAPTERS)
+
+
 def test_a_file_is_read_and_paths_are_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "gw.toml"
     path.write_text(GOOD)
@@ -485,3 +556,11 @@ def test_files_that_cannot_be_read(tmp_path: Path, data: bytes | None, message: 
     with pytest.raises(ConfigError) as caught:
         load(path, ADAPTERS)
     assert str(caught.value) == f"{path}: {message}"
+
+
+def test_a_named_pipe_is_no_config_and_nobody_waits_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gw.toml")
+    with pytest.raises(ConfigError, match="cannot be read: it is not a regular file"):
+        load(tmp_path / "gw.toml", ADAPTERS)
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        load(tmp_path, ADAPTERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,12 @@ def test_a_secret_that_is_not_there_names_its_place(
     file.write_bytes(b"\xff")
     with pytest.raises(SecretUnreadable, match="not UTF-8"):
         Secret(file=str(file)).read()
+
+
+def test_a_named_pipe_is_no_secret_and_nobody_waits_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "token")
+    with pytest.raises(SecretUnreadable, match="cannot be read: it is not a regular file"):
+        Secret(file=str(tmp_path / "token")).read()
 
 
 def test_a_wrong_path_reads_no_more_than_a_secret_may_have(tmp_path: Path) -> None:

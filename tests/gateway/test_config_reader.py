@@ -35,6 +35,8 @@ class Whole:
     inner: Inner | None = None
     free: Any = None
     checked: int = attrs.field(default=1, validator=attrs.validators.ge(1))
+    chosen: str = attrs.field(default="a", validator=attrs.validators.in_(("a", "b")))
+    more_: int = attrs.field(default=1, validator=attrs.validators.lt(9))
 
 
 def test_a_whole_value() -> None:
@@ -85,7 +87,12 @@ def test_a_whole_value() -> None:
         ({"inner": []}, Flaw(("at", "inner"), "expected a table, got an array")),
         ({"fron": 1}, Flaw(("at", "fron"), "unknown key; did you mean from?")),
         ({"elsewher": 1}, Flaw(("at", "elsewher"), "unknown key; did you mean elsewhere?")),
-        ({"checked": 0}, Flaw(("at",), "'checked' must be >= 1: 0")),
+        ({"checked": 0}, Flaw(("at", "checked"), "must be >= 1: 0")),
+        (
+            {"chosen": "x" * 5000},
+            Flaw(("at", "chosen"), f"must be in ('a', 'b') (got '{'x' * 172}…"),
+        ),
+        ({"ratio": 10**400}, Flaw(("at", "ratio"), "expected a finite number")),
     ],
 )
 def test_one_flaw(member: dict[str, Any], flaw: Flaw) -> None:
@@ -96,11 +103,13 @@ def test_one_flaw(member: dict[str, Any], flaw: Flaw) -> None:
 
 def test_all_flaws_at_once() -> None:
     with pytest.raises(Flawed) as caught:
-        read(Whole, {"number": "x", "on": 3, "more": 1}, ())
+        read(Whole, {"number": "x", "on": 3, "surplus": 1, "checked": 0, "more": 9}, ())
     assert {flaw.path for flaw in caught.value.flaws} == {
         ("from",),
         ("number",),
         ("on",),
+        ("surplus",),
+        ("checked",),
         ("more",),
     }
 

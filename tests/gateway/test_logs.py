@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetgate.gateway.logs import LEVELS, MAX_MEMBER, REDACTED, SECRET_KEYS, Log, Said
+from fleetgate.gateway.logs import (
+    LEVELS,
+    MAX_MEMBER,
+    REDACTED,
+    SECRET_KEYS,
+    Log,
+    Said,
+    kind_of,
+    trace_of,
+)
 from fleetgate.gateway.settings import LogLevel
 
 
@@ -81,3 +91,32 @@ def test_long_members_are_cut() -> None:
     log, stream = _log()
     log.say(Said.LINK_DOWN, reason="x" * 10_000)
     assert _lines(stream)[0]["reason"] == "x" * MAX_MEMBER + "…"
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _caught(function: Callable[[], None]) -> Exception:
+    try:
+        function()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_an_error_in_groups_is_told_by_its_own_kind_and_frames() -> None:
+    leaf = _caught(lambda: _raise(KeyError("the-payload")))
+    inner = _caught(lambda: _raise(ExceptionGroup("tasks", [leaf])))
+    group = _caught(lambda: _raise(ExceptionGroup("tasks", [inner])))
+    assert kind_of(group) == "KeyError"
+    assert trace_of(group) == trace_of(leaf)
+    assert trace_of(group)[-1].endswith(" _raise")
+    assert trace_of(group) != trace_of(ExceptionGroup("", [ValueError()]))
+
+
+def test_several_errors_of_a_group_are_named_each_once() -> None:
+    group = ExceptionGroup("", [KeyError(), KeyError(), ExceptionGroup("", [ValueError()])])
+    assert kind_of(group) == "KeyError, ValueError"
+    assert trace_of(group) == []
+    assert kind_of(ExceptionGroup("", [KeyError()] * 1000)) == "KeyError"

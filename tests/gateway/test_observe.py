@@ -65,6 +65,14 @@ def test_a_fault_is_told_by_its_kind_and_place_and_not_its_text() -> None:
     assert any("test_observe.py" in frame for frame in second["trace"])
 
 
+def test_a_fault_in_a_group_is_told_by_the_kind_of_what_was_raised() -> None:
+    log, stream = _log()
+    group = ExceptionGroup("tasks", [ExceptionGroup("tasks", [KeyError("the-payload")])])
+    LinkObserver(log, Counters(), "hosts", "peer").fault(group)
+    (line,) = _lines(stream)
+    assert line["error"] == "KeyError"
+
+
 def test_dialling_again_is_said_once_for_each_reason() -> None:
     log, stream = _log("info")
     counters = Counters()

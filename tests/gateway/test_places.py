@@ -42,6 +42,8 @@ def test_place_of(address: str, place: UnixPlace | TcpPlace | None) -> None:
     [
         ("unix:/a", "unix:/a", True),
         ("unix:/a", "unix:/b", False),
+        ("unix:/g/../g/s", "unix:/g/s", True),
+        ("unix:/g//./s", "unix:/g/s", True),
         ("ws://10.0.0.1:80/a", "ws://10.0.0.1:80/b", True),
         ("ws://10.0.0.1:80", "ws://10.0.0.2:80", False),
         ("ws://10.0.0.1:80", "ws://10.0.0.1:81", False),

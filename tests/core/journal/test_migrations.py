@@ -88,6 +88,23 @@ def test_another_programs_file_is_left_alone(tmp_path: Path, statement: str) -> 
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE meta SET value = 'abc' WHERE name = 'version'",
+        "UPDATE meta SET value = -1 WHERE name = 'version'",
+        "UPDATE meta SET value = NULL WHERE name = 'version'",
+        "DELETE FROM meta WHERE name = 'version'",
+    ],
+)
+def test_a_journal_that_tells_no_version_is_refused(tmp_path: Path, statement: str) -> None:
+    with closing(connect(tmp_path / "journal.db")) as connection:
+        migrate(connection)
+        connection.execute(statement)
+        with pytest.raises(JournalError, match="does not say which version it has"):
+            migrate(connection)
+
+
 async def test_a_journal_of_the_first_version_is_read(tmp_path: Path) -> None:
     with closing(connect(tmp_path / "journal.db")) as connection:
         connection.executescript(FIRST.read_text())

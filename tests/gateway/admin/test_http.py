@@ -12,16 +12,17 @@ import trio
 import trio.testing
 
 from fleetgate.gateway.admin.http import (
+    BODY_WITHIN,
+    HEAD_WITHIN,
     IDLE_FOR,
     MAX_BODY,
-    REQUEST_WITHIN,
     SEND_WITHIN,
     Handler,
+    HttpConnection,
     Reply,
     Request,
     Send,
     Stream,
-    serve_http,
 )
 
 
@@ -77,7 +78,8 @@ class Peer:
 async def _served(handler: Handler, faults: list[Exception] | None = None) -> AsyncIterator[Peer]:
     ours, theirs = trio.testing.memory_stream_pair()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(serve_http, ours, handler, (faults if faults is not None else []).append)
+        fault = (faults if faults is not None else []).append
+        nursery.start_soon(HttpConnection(ours, handler, fault).serve)
         yield Peer(theirs)
         nursery.cancel_scope.cancel()
 
@@ -168,7 +170,7 @@ async def test_a_slow_request_is_told_so(autojump_clock: trio.testing.MockClock)
         start = trio.current_time()
         status, _, body = await peer.ask(b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\n")
         assert (status, body["error"]["code"]) == (408, "timeout")
-        assert trio.current_time() - start == REQUEST_WITHIN
+        assert trio.current_time() - start == BODY_WITHIN
         assert await peer.rest() == b""
 
 
@@ -176,9 +178,83 @@ async def test_an_idle_connection_ends_without_a_word(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     async with _served(_echo) as peer:
+        await peer.ask(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n")
         start = trio.current_time()
         assert await peer.rest() == b""
         assert trio.current_time() - start == IDLE_FOR
+
+
+async def test_a_connection_that_asks_nothing_ends_sooner(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with _served(_echo) as peer:
+        start = trio.current_time()
+        assert await peer.rest() == b""
+        assert trio.current_time() - start == HEAD_WITHIN
+
+
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nhost: h\r\n\r\n"])
+async def test_a_head_that_does_not_end_is_told_so(
+    before: bytes, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with _served(_echo) as peer:
+        if before:
+            await peer.ask(before)
+        start = trio.current_time()
+        status, headers, body = await peer.ask(b"GET / HTTP/1.1\r\nho")
+        assert (status, body["error"]["code"], headers["connection"]) == (408, "timeout", "close")
+        assert trio.current_time() - start == HEAD_WITHIN
+        assert await peer.rest() == b""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"GET / HT", b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\n{"],
+)
+async def test_who_has_not_asked_can_be_turned_away(data: bytes) -> None:
+    ours, theirs = trio.testing.memory_stream_pair()
+    connection = HttpConnection(ours, _echo, lambda fault: None)
+    peer = Peer(theirs)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(connection.serve)
+        await theirs.send_all(data)
+        await trio.testing.wait_all_tasks_blocked()
+        assert connection.waiting
+        connection.turn_away()
+        status, headers, body = await peer.answer()
+        assert (status, body["error"]["code"]) == (503, "unavailable")
+        assert headers["connection"] == "close"
+        assert await peer.rest() == b""
+    assert not connection.waiting
+
+
+async def test_who_has_asked_cannot() -> None:
+    asked, go_on = trio.Event(), trio.Event()
+
+    async def slow(request: Request) -> Reply:
+        asked.set()
+        await go_on.wait()
+        return Reply({})
+
+    ours, theirs = trio.testing.memory_stream_pair()
+    connection = HttpConnection(ours, slow, lambda fault: None)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(connection.serve)
+        await theirs.send_all(b"GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")
+        await asked.wait()
+        assert not connection.waiting
+        connection.turn_away()
+        go_on.set()
+        assert (await Peer(theirs).answer())[0] == 200
+
+
+async def test_who_is_refused_is_told_so_at_once_and_closed() -> None:
+    ours, theirs = trio.testing.memory_stream_pair()
+    await HttpConnection(ours, _echo, lambda fault: None).refuse()
+    peer = Peer(theirs)
+    status, _, body = await peer.answer()
+    assert (status, body["error"]["code"]) == (503, "unavailable")
+    assert await peer.rest() == b""
 
 
 async def test_a_fault_is_answered_and_told_and_the_connection_lives() -> None:
@@ -261,5 +337,5 @@ async def test_a_peer_that_reads_nothing_loses_its_stream(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(theirs.send_all, b"GET / HTTP/1.1\r\nhost: h\r\n\r\n")
         start = trio.current_time()
-        await serve_http(ours, endless, lambda fault: None)
+        await HttpConnection(ours, endless, lambda fault: None).serve()
         assert trio.current_time() - start == SEND_WITHIN

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable
-from fleetgate.gateway.admin.http import Reply, Request
+from fleetgate.gateway.admin.http import Reply, Request, Send, Stream
 from fleetgate.gateway.admin.server import MAX_CONNECTIONS, AdminServer, guarded, open_admin
 from fleetgate.gateway.places import UnixPlace, place_of
 from fleetgate.transports.api import AddressError, ListenFailed
@@ -38,26 +38,60 @@ async def test_it_answers_at_its_address(server: AdminServer) -> None:
     assert await AdminClient(server.address).get("/v1/status") == {"path": ["v1", "status"]}
 
 
-async def test_one_connection_too_many_is_told_so(server: AdminServer) -> None:
-    streams = [await _connect(server.address) for _ in range(MAX_CONNECTIONS)]
-    with pytest.raises(AdminError, match=f"{MAX_CONNECTIONS} connections are open"):
-        await _ask_until_refused(server.address)
+async def test_connections_that_ask_nothing_keep_nobody_out(server: AdminServer) -> None:
+    streams = [await _connect(server.address) for _ in range(MAX_CONNECTIONS * 2)]
+    assert await AdminClient(server.address).get("/") == {"path": [""]}
+    # The oldest were closed, with a word.
+    for stream in streams[:MAX_CONNECTIONS]:
+        said = await _all_of(stream)
+        assert said.startswith(b"HTTP/1.1 503 ")
+        assert b"too many connections" in said
     for stream in streams:
         await stream.aclose()
-    assert await _ask_until_taken(server.address) == {"path": [""]}
 
 
-async def _ask_until_refused(address: str) -> None:
-    """Until the server has taken all connections that are open."""
-    while True:
-        await AdminClient(address).get("/")
+async def test_where_all_have_asked_the_new_one_is_told_so_and_closed(tmp_path: Path) -> None:
+    async def stream_forever(request: Request) -> Stream:
+        async def write(send: Send) -> None:
+            await send(b"{}\n")
+            await trio.sleep_forever()
+
+        return Stream(write)
+
+    async with open_admin(f"unix:{tmp_path}/own/s") as server, trio.open_nursery() as nursery:
+        nursery.start_soon(server.serve, stream_forever, _ignore)
+        streams = [await _connect(server.address) for _ in range(MAX_CONNECTIONS)]
+        for stream in streams:
+            await stream.send_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert (await stream.receive_some()).startswith(b"HTTP/1.1 200 ")
+        for _ in range(3):
+            assert b"too many connections" in await _all_of(await _connect(server.address))
+        with pytest.raises(AdminError, match="too many connections are open"):
+            await AdminClient(server.address).get("/")
+        await streams[0].aclose()
+        assert await _first_line(server.address) == {}
+        for stream in streams:
+            await stream.aclose()
+        nursery.cancel_scope.cancel()
 
 
-async def _ask_until_taken(address: str) -> object:
+async def _all_of(stream: trio.abc.Stream) -> bytes:
+    """What comes until the server closes, which is told from a reset that it did not read."""
+    said = b""
+    async with stream:
+        with suppress(trio.BrokenResourceError):
+            while data := await stream.receive_some():
+                said += data
+    return said
+
+
+async def _first_line(address: str) -> object:
     """The server learns of a closed connection when the kernel says so, and not before."""
     while True:
         with suppress(AdminError):
-            return await AdminClient(address).get("/")
+            async with AdminClient(address).stream("/") as lines:
+                async for line in lines:
+                    return line
 
 
 async def _connect(address: str) -> trio.abc.Stream:

@@ -16,6 +16,7 @@ from fleetgate.gateway.admin.api import Api
 from fleetgate.gateway.admin.client import AdminClient
 from fleetgate.gateway.admin.server import open_admin
 from fleetgate.gateway.cli import main
+from fleetgate.gateway.render import Line
 
 
 @pytest.fixture
@@ -37,14 +38,20 @@ def drained() -> trio.Event:
 
 
 @pytest.fixture
-async def admin(hub: Hub, tmp_path: Path, drained: trio.Event) -> AsyncIterator[str]:
+def status() -> Line:
+    """What the gateway says of itself."""
+    journal = {"url": "sqlite:/j.db", "items": 2, "bytes": 300, "failing": None}
+    return {"name": "gw", "journal": journal, "entries": [], "counters": {}}
+
+
+@pytest.fixture
+async def admin(hub: Hub, tmp_path: Path, drained: trio.Event, status: Line) -> AsyncIterator[str]:
     """The address of a gateway's admin socket."""
 
     def fail(fault: Exception) -> None:
         raise fault
 
     names = map(str, itertools.count(1))
-    status = {"name": "gw", "entries": [], "counters": {}}
     api = Api(hub, lambda: status, drained.set, lambda: next(names))
     async with open_admin(f"unix:{tmp_path}/own/s") as server, trio.open_nursery() as nursery:
         nursery.start_soon(server.serve, api.handle, fail)

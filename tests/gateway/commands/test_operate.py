@@ -17,6 +17,7 @@ from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import DONE, HandWorker, read_until, started
 from fleetgate.core.ids import RunId
 from fleetgate.gateway.commands.operate import MAX_INPUT, run_id
+from fleetgate.gateway.render import Line
 
 Command = Callable[..., Awaitable[int]]
 Capture = pytest.CaptureFixture[str]
@@ -62,11 +63,25 @@ async def test_runs(command: Command, hub: Hub, worker: HandWorker, capsys: Capt
     assert len(_rows(capsys.readouterr().out)) == 1
 
 
-async def test_status(command: Command, capsys: Capture) -> None:
+async def test_status(command: Command, status: Line, capsys: Capture) -> None:
     assert await command("status") == 0
-    assert capsys.readouterr().out.splitlines()[0] == "name: gw"
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "name: gw",
+        "journal: sqlite:/j.db, 2 writes wait for their commit",
+    ]
     assert await command("status", "--json") == 0
-    assert _objects(capsys.readouterr().out) == [{"name": "gw", "entries": [], "counters": {}}]
+    assert _objects(capsys.readouterr().out) == [status]
+
+
+async def test_status_says_first_that_the_journal_fails_and_why(
+    command: Command, status: Line, capsys: Capture
+) -> None:
+    status["journal"]["failing"] = "database or disk is full"
+    assert await command("status") == 0
+    first, second, third, *_ = capsys.readouterr().out.splitlines()
+    assert first == "THE JOURNAL CANNOT BE WRITTEN: database or disk is full"
+    assert "new runs are refused" in second
+    assert third == "name: gw"
 
 
 async def _given(worker: HandWorker, number: int) -> c.RunCommand:

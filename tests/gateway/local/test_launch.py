@@ -117,7 +117,7 @@ def test_who_gets_an_input(tmp_path: Path) -> None:
 def test_available_shells_are_those_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "zsh").touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert launch.available_shells() == ("zsh",)
+    assert launch.available_shells() == ("none", "zsh")
 
 
 def test_no_payload_in_its_representation(tmp_path: Path) -> None:

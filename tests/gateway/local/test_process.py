@@ -144,7 +144,7 @@ async def test_without_input_it_reads_nothing() -> None:
 @pytest.mark.parametrize(
     ("argv", "cwd", "why"),
     [
-        (("/no/such/secret-tool", "arg"), "/", r"program 'secret-tool' .*\(ENOENT\)"),
+        (("/no/such/secret-tool", "arg"), "/", r"program '/no/such/secret-tool' .*\(ENOENT\)"),
         (("/",), "/", r"\(EACCES\)"),
         (("true",), "/no/such/directory", r"working directory .*\(ENOENT\)"),
         (("true", "x" * 200_000), "/", r"\(E2BIG\)"),

@@ -321,11 +321,14 @@ async def test_input_that_the_command_no_longer_reads(hub, tmp_path: Path) -> No
     async with serving(hub, tmp_path):
         hub.start(RUN, listener("exec <&-; echo closed; exec sleep 1000"))
         await hub.until_output(RUN, b"closed")
-        first = hub.give(SendInput(RUN, b"x"))
-        assert isinstance(await hub.until_settled(RUN, first), InvalidArgument)
-        second = hub.give(CloseInput(RUN))
-        assert isinstance(hub.settled[RUN, second], InvalidArgument)
-        assert "InputAccepted" not in kinds(hub)
+        hub.give(SendInput(RUN, b"x"))
+        assert await hub.until(RUN, InputAccepted) == InputAccepted(1)
+        hub.give(SendInput(RUN, b"y"))
+        hub.give(CloseInput(RUN))
+        taken = [event.through for event in hub.events[RUN] if isinstance(event, InputAccepted)]
+        assert taken == [1, 2, 3]
+        assert not hub.settled
+        assert hub.output(RUN, Stream.STDERR) == b""
 
 
 async def test_input_that_is_never_read_holds_up_no_end(hub, tmp_path: Path) -> None:
@@ -347,6 +350,36 @@ async def test_cancel_is_terminate(hub, tmp_path: Path) -> None:
     assert outcome.signal == "SIGTERM"
     assert hub.settled[RUN, number] is None
     assert hub.output(RUN) == b"ready\n"
+
+
+async def test_a_cancel_kills_what_ignores_it(hub, tmp_path: Path, mock_clock: MockClock) -> None:
+    async with serving(hub, tmp_path, cancel_grace=7):
+        hub.start(RUN, catcher("sys.stdin.read()"))
+        await hub.until_output(RUN, b"ready")
+        hub.give(CancelRun(RUN))
+        await hub.until_output(RUN, b"caught")
+        await wait_all_tasks_blocked()
+        mock_clock.jump(6.9)
+        await wait_all_tasks_blocked()
+        assert "RunFinished" not in kinds(hub)
+        mock_clock.jump(0.2)
+        outcome = await finish(hub)
+    assert (outcome.state, outcome.reason) == (RunState.CANCELED, Reason.CANCELED)
+    assert outcome.signal == "SIGKILL"
+
+
+async def test_a_signal_alone_kills_nothing(hub, tmp_path: Path, mock_clock: MockClock) -> None:
+    async with serving(hub, tmp_path):
+        hub.start(RUN, catcher("print(sys.stdin.read(), flush=True)"))
+        await hub.until_output(RUN, b"ready")
+        hub.give(SignalRun(RUN, Signal.TERMINATE))
+        await hub.until_output(RUN, b"caught")
+        mock_clock.jump(3600)
+        await wait_all_tasks_blocked()
+        hub.give(SendInput(RUN, b"still here"))
+        hub.give(CloseInput(RUN))
+        assert (await finish(hub)).exit_code == 0
+    assert b"still here" in hub.output(RUN)
 
 
 @pytest.mark.parametrize(

@@ -59,16 +59,18 @@ def test_a_list_loses_what_ended_first_and_no_more_than_it_must(
     encode_response(1, wire.Runs(tuple(map(to_snapshot, kept))))
 
 
-def test_the_known_come_first_and_those_that_nobody_reports_on_are_not_installed() -> None:
+def test_all_that_a_start_may_name_are_told_of_and_no_others() -> None:
+    """A worker that does not say what it runs is reported on by its entry's name."""
     said = answers.providers(
-        ["claude", "codex"], [ProviderReport("x", True), ProviderReport("codex", True)]
+        ["claude", "codex"], [ProviderReport("hosts", True), ProviderReport("codex", True)]
     )
     assert [(p.provider, p.installed) for p in said.providers] == [
         ("claude", False),
         ("codex", True),
-        ("x", True),
     ]
-    used = answers.accounts(["claude"], [AccountReport("codex", True, {"a": 1})])
+    used = answers.accounts(
+        ["claude", "codex"], [AccountReport("hosts", False), AccountReport("codex", True, {"a": 1})]
+    )
     assert used == wire.AccountUsage(
         (
             wire.ProviderAccountUsage("claude", False),

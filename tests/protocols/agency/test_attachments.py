@@ -1,5 +1,6 @@
 """Attachments: where they may begin, and what goes out on them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +16,10 @@ from fleetgate.core.events import (
     TextProduced,
 )
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.sequence import LAST_SEQ
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency import wire_events as w
-from fleetgate.protocols.agency.attachments import LAST_CURSOR, Attachments
+from fleetgate.protocols.agency.attachments import Attachments
 from fleetgate.protocols.agency.codec import decode_server
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
 from fleetgate.protocols.agency.testing import make_run
@@ -72,9 +74,11 @@ def test_an_attachment_sends_exactly_what_is_behind_its_start(
     assert numbers == list(range(start + 1, 71))
 
 
-def test_behind_the_last_number_that_storage_has() -> None:
-    follow = make().attach(after(2**64 - 1), make_run())
-    assert follow == Follow(ID, Seq(LAST_CURSOR))
+@pytest.mark.parametrize("start", [LAST_SEQ, LAST_SEQ + 1, 2**63 - 1, 2**63, 2**64 - 1])
+def test_behind_the_last_number_that_a_journal_has(start: int) -> None:
+    attachments = make()
+    assert attachments.attach(after(start), make_run()) == Follow(ID, Seq(LAST_SEQ))
+    assert attachments.deliver(number(ID, MessageEnded(), first=LAST_SEQ)) == []
 
 
 def test_in_strict_parity_an_attachment_begins_behind_what_was_acknowledged() -> None:

@@ -17,7 +17,7 @@ from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import acknowledge
 from fleetgate.protocols import api
-from fleetgate.protocols.agency import ADAPTER
+from fleetgate.protocols.agency import ADAPTER, wire
 from fleetgate.protocols.agency.testing import REQUEST
 from fleetgate.protocols.agency.translate import to_spec
 from fleetgate.protocols.agency.translate_events import from_event, to_event, view_of
@@ -38,6 +38,7 @@ class Bench:
         self.recorded: list[e.Event] = []
         self.acked = 0
         self.frames = 0
+        self.reported: list[str] = []
         self._settings = settings
 
     # --- the link
@@ -56,6 +57,7 @@ class Bench:
         for step in steps:
             match step:
                 case api.Send(frame=frame):
+                    assert len(frame) <= wire.MAX_FRAME
                     self.frames += 1
                     self.at_client(self.client.receive(frame, START))
                 case api.Submit(command=command, reply_to=key):
@@ -64,12 +66,10 @@ class Bench:
                     self.followed = after
                 case api.Unfollow():
                     self.followed = None
-                case api.Ack(through=through):
-                    assert self.run is not None
-                    reached = acknowledge(self.run.acknowledged, self.run.last_seq, through)
-                    self.run = attrs.evolve(self.run, acknowledged=reached)
                 case api.Pause() | api.Resume():
                     self.paused = isinstance(step, api.Pause)
+                case api.Report(what=what):
+                    self.reported.append(what)
                 case api.Wake():
                     pass
                 case _:
@@ -92,6 +92,8 @@ class Bench:
                 case api.AnnounceWorker():
                     live = () if self.held.state.terminal else (Held(self.held, ()),)
                     self.at_client(self.client.reply(None, Admission(Epoch(1), live), START))
+                case api.Annotate(name=name, value=value):
+                    self.held = attrs.evolve(self.held, notes={**self.held.notes, name: value})
                 case api.WorkerReady() | api.Wake() | api.Settle():
                     pass
                 case _:
@@ -124,6 +126,10 @@ class Bench:
                 return RunList(() if self.run is None else (self.run,))
             case c.DescribeRun() if self.run is not None and command.run == self.run.id:
                 return Accepted(self.run, self.run)
+            case c.AcknowledgeRun(run=run, through=through) if self.run and run == self.run.id:
+                reached = acknowledge(self.run.acknowledged, self.run.last_seq, through)
+                before, self.run = self.run, attrs.evolve(self.run, acknowledged=reached)
+                return Accepted(before, self.run)
             case _:
                 return RunNotFound("no such run")
 
@@ -252,3 +258,19 @@ def test_a_start_whose_answer_was_lost_is_not_repeated() -> None:
     bench.connect()
     assert bench.run == created
     assert bench.recorded == [e.TextProduced("x")]
+
+
+def test_an_outcome_of_3_mib_fits_into_a_frame_and_says_that_it_was_cut() -> None:
+    bench = begun()
+    bench.publish(e.TextProduced("x"))
+    text = "ä\n" * 1_048_576
+    bench.publish(e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, text=text)))
+    end = bench.recorded[-1]
+    assert isinstance(end, e.RunFinished)
+    assert end.outcome.state is RunState.SUCCEEDED
+    assert end.outcome.text is not None
+    head = end.outcome.text.removesuffix("…(truncated)")
+    assert head != end.outcome.text
+    assert text.startswith(head)
+    assert len(head.encode()) > 600_000
+    assert bench.reported == ["event_truncated"]

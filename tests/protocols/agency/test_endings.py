@@ -2,9 +2,11 @@
 
 import pytest
 
-from fleetgate.core.events import Reason, RunFinished, RunState
+from fleetgate.core.events import GapFound, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.agency import endings, refusals, wire
+from fleetgate.protocols.agency.testing import REQUEST
+from fleetgate.protocols.agency.tracking import Tracked
 from fleetgate.protocols.api import Record
 
 RUN = RunId("r")
@@ -28,6 +30,19 @@ def test_three_ways_to_end_without_having_run_to_an_end() -> None:
         assert judged(record) == (RunState.FAILED, reason, "w")
 
 
+def test_a_run_whose_events_cannot_be_had_says_which_and_why() -> None:
+    tracked = Tracked(RUN, REQUEST, last=4, tries=5)
+    outcome = Outcome(RunState.CANCELED, Reason.CANCELED, "x")
+    record = endings.unread(tracked, outcome, 9)
+    gap, end = record.events
+    assert isinstance(gap, GapFound)
+    assert isinstance(end, RunFinished)
+    assert (gap.from_seq, gap.to_seq, record.native_seq) == (5, 9, 9)
+    assert (end.outcome.state, end.outcome.reason) == (RunState.CANCELED, Reason.CANCELED)
+    assert end.outcome.message.startswith(gap.reason)
+    assert "5 links" in gap.reason
+
+
 def test_where_the_retained_events_begin() -> None:
     assert endings.retained_from(refusals.replay_expired(0, 954)) == 954
 
@@ -38,7 +53,8 @@ def test_where_the_retained_events_begin() -> None:
         ("conflict", "the events are older than retained", 0),
         ("conflict", "older than retained sequence 12", 12),
         ("conflict", "older than retained sequence x", 0),
-        ("conflict", "run already exists", None),
+        ("conflict", "run already exists", 0),
+        ("conflict", "", 0),
         ("internal", "older than retained sequence 12", None),
     ],
 )

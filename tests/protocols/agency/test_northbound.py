@@ -31,7 +31,6 @@ from fleetgate.protocols.agency.testing import (
 )
 from fleetgate.protocols.agency.translate import to_snapshot, to_spec
 from fleetgate.protocols.api import (
-    Ack,
     Carriage,
     Close,
     Follow,
@@ -297,7 +296,7 @@ def test_e37_unknown_runs() -> None:
         (wire.InjectMessage("x", "b", "k"), c.SendInput(run, b"b", newline=True)),
         (wire.CancelRun("x", "k"), c.CancelRun(run)),
         (decide, c.ResolveApproval(run, "a", e.Decision.DENY)),
-        (wire.AckEvents("x", 1), c.DescribeRun(run)),
+        (wire.AckEvents("x", 1), c.AcknowledgeRun(run, 1)),
     ]
     with agree(play_daemon()) as play:
         for id, (message, command) in enumerate(requests, 2):
@@ -343,7 +342,7 @@ def test_an_attachment_behind_the_last_number_there_is() -> None:
     with agree(play_daemon()) as play:
         key = asks(play, 3, wire.AttachRun("run-1", 2**64 - 1), c.DescribeRun(ID))
         steps = play.reply(key, Accepted(make_run(), make_run())).take()
-        assert Follow(ID, Seq(2**63 - 1)) in steps
+        assert Follow(ID, Seq(2**32 - 1)) in steps
 
 
 def test_an_acknowledgement_raises_the_floor() -> None:
@@ -411,12 +410,15 @@ def test_e45_detach() -> None:
         play.receive(say(5, wire.DetachRun("run-1"))).expect(Sent(yes(5)))
 
 
-def test_acknowledging() -> None:
-    with agree(play_daemon()) as play:
-        key = asks(play, 5, wire.AckEvents("run-1", 2**64 - 1), c.DescribeRun(ID))
-        play.reply(key, Accepted(make_run(), make_run())).expect(
-            Ack(ID, 2**64 - 1), Sent(yes(5)), Resume()
-        )
+@pytest.mark.parametrize("strict", [False, True])
+def test_i3_an_acknowledgement_is_answered_once_it_is_durable(strict: bool) -> None:
+    everything = c.AcknowledgeRun(ID, 2**64 - 1)
+    with agree(play_daemon(strict_parity=strict)) as play:
+        key = asks(play, 5, wire.AckEvents("run-1", 2**64 - 1), everything)
+        answered(play, key, Accepted(make_run(), make_run()), yes(5))
+        key = asks(play, 6, wire.AckEvents("run-1", 2**64 - 1), everything)
+        failed = no(6, Code.INTERNAL, "agent control failed: the disk is full")
+        answered(play, key, errors.Unavailable("the disk is full"), failed)
 
 
 def test_an_event_that_no_frame_holds_is_cut_and_the_link_lives() -> None:
@@ -697,9 +699,9 @@ def test_in_strict_parity_they_end_the_link() -> None:
         play.reply(key, RunList(runs)).expect(Close(None, slot()))
 
 
-def test_providers_are_what_the_workers_report_the_known_ones_first() -> None:
+def test_providers_are_what_the_workers_report_of_those_that_a_start_may_name() -> None:
     reports = (
-        ProviderReport("zeta", True),
+        ProviderReport("hosts", True),
         ProviderReport("codex", True, "1.0", auth_state="logged_in"),
     )
     with agree(play_daemon()) as play:
@@ -710,7 +712,6 @@ def test_providers_are_what_the_workers_report_the_known_ones_first() -> None:
             ("claude", False),
             ("codex", True),
             ("copilot", False),
-            ("zeta", True),
         ]
         assert said.value.providers[1].auth_state == "logged_in"
 
@@ -792,6 +793,20 @@ def test_the_last_active_run_may_end_before_it_is_counted() -> None:
         answered(play, again, RunList(()), active)
 
 
+def test_f49_while_draining_a_daemon_with_active_runs_is_not_idle_and_then_it_is() -> None:
+    if_idle = c.StopLink("gui", c.StopMode.IF_IDLE)
+    with agree(play_daemon()) as play:
+        play.drain().expect()
+        key, again = asks(play, 2, wire.ShutdownIfIdle(), if_idle), slot()
+        play.reply(key, errors.Conflict("gui has 2 open run(s)")).expect(
+            Submit(c.ListRuns("gui", open_only=True), reply_to=again)
+        )
+        active = no(2, Code.CONFLICT, "AgencyProxy has 2 active run(s)")
+        answered(play, again, RunList((make_run(), make_run("run-2"))), active)
+        key = asks(play, 3, wire.ShutdownIfIdle(), if_idle)
+        play.reply(key, Accepted()).expect(Sent(yes(3)), Close(1000, slot()))
+
+
 def test_a_shutdown_cannot_be_asked_for_twice() -> None:
     with agree(play_daemon()) as play:
         drain = wire.Shutdown(wire.ShutdownMode.DRAIN)
@@ -854,8 +869,9 @@ def test_the_worked_transcript() -> None:
         play.deliver(number(ID, CANCELED, first=10)).expect(
             Sent(event(10, w.Failed("the run was canceled")))
         )
-        key = asks(play, 8, wire.AckEvents("run-1", 2**64 - 1), c.DescribeRun(ID))
-        play.reply(key, Accepted(run, run)).expect(Ack(ID, 2**64 - 1), Sent(yes(8)), Resume())
+        everything = c.AcknowledgeRun(ID, 2**64 - 1)
+        key = asks(play, 8, wire.AckEvents("run-1", 2**64 - 1), everything)
+        answered(play, key, Accepted(run, run), yes(8))
         play.receive(say(9, wire.DetachRun("run-1"))).expect(Unfollow(ID), Sent(yes(9)))
         drain = wire.Shutdown(wire.ShutdownMode.DRAIN)
         key = asks(play, 10, drain, c.StopLink("gui", c.StopMode.DRAIN))

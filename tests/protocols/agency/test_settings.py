@@ -41,6 +41,9 @@ def test_northbound_refuses(name: str, value: Any) -> None:
         ("ack_delay", -0.1),
         ("hello_timeout", 0),
         ("request_timeout", 0.0),
+        ("suspect_after", 0),
+        ("give_up_after", 3),
+        ("suspect_poll", 0),
     ],
 )
 def test_southbound_refuses(name: str, value: Any) -> None:

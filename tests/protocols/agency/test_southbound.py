@@ -14,7 +14,7 @@ from fleetgate.core.events import GapFound, Outcome, Reason, RunFinished, RunSta
 from fleetgate.core.ids import Epoch, OrderNumber, RunId
 from fleetgate.core.run import Run
 from fleetgate.core.worker import AccountReport, ProviderReport
-from fleetgate.protocols.agency import endings, southbound, wire
+from fleetgate.protocols.agency import attaching, endings, wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.agency.encode import encode_event
 from fleetgate.protocols.agency.settings import AgencySouthboundSettings
@@ -33,6 +33,7 @@ from fleetgate.protocols.agency.testing import (
 from fleetgate.protocols.agency.translate import from_spec, to_spec
 from fleetgate.protocols.agency.translate_events import to_event, to_outcome
 from fleetgate.protocols.api import (
+    Annotate,
     Carriage,
     Close,
     Opening,
@@ -69,6 +70,11 @@ def snapshot(latest: int = 0, acknowledged: int = 0, **members: Any) -> wire.Run
 
 def attached(id: int, run: wire.RunSnapshot | None = None) -> wire.Response:
     return wire.Response(id, wire.RunAnswer(run if run is not None else snapshot()))
+
+
+def noted(after: int, tries: int = 1) -> Annotate:
+    """What is kept with a run that is attached to and has events to come."""
+    return Annotate(ID, "agency", {"attach": {"after": after, "tries": tries}})
 
 
 def event(sequence: int, what: w.RunEvent | w.UnknownEvent, run: str = ID) -> bytes:
@@ -226,7 +232,7 @@ def test_a_run_that_the_daemon_already_has_is_ours() -> None:
         play.expect(WorkerReady())
         play.perform(START).take()
         play.receive(no(3, Code.CONFLICT, "run already exists")).expect()
-        play.receive(attached(4, snapshot(2))).expect(Record(ID, (ACCEPTED,)))
+        play.receive(attached(4, snapshot(2))).expect(Record(ID, (ACCEPTED,)), noted(0))
         play.receive(event(1, w.Text("hi"))).expect(Record(ID, (e.TextProduced("hi"),), 1))
 
 
@@ -301,7 +307,7 @@ def taken(native_seq: int = 0, **members: Any) -> Run:
 def test_a_run_that_the_daemon_has_is_attached_to_where_the_journal_ends() -> None:
     with admit(play_client(), held(taken(5)), runs=(snapshot(9, 3),)) as play:
         play.expect(Sent(say(3, wire.AttachRun(ID, 5))), WorkerReady())
-        play.receive(attached(3, snapshot(9, 3))).expect()
+        play.receive(attached(3, snapshot(9, 3))).expect(noted(5))
         play.receive(event(6, w.Text("6"))).expect(Record(ID, (e.TextProduced("6"),), 6))
 
 
@@ -324,7 +330,7 @@ def test_a_run_that_was_not_accepted_is_started_and_its_orders_follow() -> None:
 def test_a_run_that_was_started_without_our_hearing_of_it_is_not_started_again() -> None:
     with admit(play_client(), held(make_run()), runs=(snapshot(1),)) as play:
         play.expect(Sent(say(3, wire.AttachRun(ID, 0))), WorkerReady())
-        play.receive(attached(3, snapshot(1))).expect(Record(ID, (ACCEPTED,)))
+        play.receive(attached(3, snapshot(1))).expect(Record(ID, (ACCEPTED,)), noted(0))
         play.receive(event(1, w.Text("1"))).expect(Record(ID, (e.TextProduced("1"),), 1))
 
 
@@ -348,13 +354,19 @@ def test_events_that_are_not_retained_are_a_gap_and_the_attachment_goes_on_there
         play.receive(no(3, Code.CONFLICT, EXPIRED.format(5, 952))).expect(
             Record(ID, (gap,), 952), Sent(say(4, wire.AttachRun(ID, 952)))
         )
-        play.receive(attached(4, snapshot(3000))).expect()
+        play.receive(attached(4, snapshot(3000))).expect(noted(952))
         play.receive(event(953, w.Text("x"))).expect(Record(ID, (e.TextProduced("x"),), 953))
 
 
 @pytest.mark.parametrize(
     "text",
-    ["replay is older than retained", EXPIRED.format(5, 2), EXPIRED.format(5, 10**19)],
+    [
+        "",
+        "run already exists",
+        "replay is older than retained",
+        EXPIRED.format(5, 2),
+        EXPIRED.format(5, 10**19),
+    ],
 )
 def test_where_the_daemon_does_not_say_from_where_on_its_list_does(text: str) -> None:
     with admit(play_client(), held(taken(5)), runs=(snapshot(3000),)) as play:
@@ -381,7 +393,6 @@ def test_and_if_that_does_not_help_the_run_is_lost(runs: tuple[wire.RunSnapshot,
     [
         (wire.Error(Code.NOT_FOUND, "run does not exist"), endings.UNKNOWN_RUN),
         (wire.Error(Code.INTERNAL, "boom"), "the daemon does not let us attach: boom"),
-        (wire.Error(Code.CONFLICT, "odd"), "the daemon does not let us attach: odd"),
     ],
 )
 def test_a_run_that_cannot_be_attached_to_is_lost(error: wire.Error, text: str) -> None:
@@ -436,7 +447,7 @@ def test_an_ended_run_whose_last_events_are_kept_ends_by_them() -> None:
     run = snapshot(6, 5, state=wire.RunState.COMPLETED)
     with admit(play_client(), held(taken(5)), runs=(run,)) as play:
         play.expect(Sent(slot()), WorkerReady())
-        play.receive(attached(3, run)).expect()
+        play.receive(attached(3, run)).expect(noted(5))
         end = w.Failed("boom")
         play.receive(event(6, end)).expect(Record(ID, (RunFinished(to_outcome(end)),), 6))
 
@@ -568,7 +579,7 @@ def test_a_run_that_was_taken_up_is_acknowledged_as_far_as_the_journal_has_it(
 def test_ends_that_nobody_confirms_are_forgotten_at_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(southbound, "MAX_ENDING", 1)
+    monkeypatch.setattr(attaching, "MAX_ENDING", 1)
     runs = [RunId(f"gui/run-{at}") for at in range(3)]
     with admit(play_client()) as play:
         play.expect(WorkerReady())

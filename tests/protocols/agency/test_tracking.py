@@ -58,3 +58,28 @@ def test_a_run_is_known_by_what_was_asked_for() -> None:
 )
 def test_and_not_where_that_differs(changes: dict[str, Any]) -> None:
     assert not tracked().is_ours(attrs.evolve(SNAPSHOT, **changes))
+
+
+@pytest.mark.parametrize(
+    ("last", "latest", "acknowledged", "owed"),
+    [
+        (5, 9, 0, 9),
+        (5, 9, 8, 9),
+        (5, 9, 9, 0),
+        (5, 5, 0, 0),
+        (5, 3, 0, 0),
+        (0, 2**64 - 1, 0, 2**63 - 1),
+    ],
+)
+def test_what_a_daemon_still_owes(last: int, latest: int, acknowledged: int, owed: int) -> None:
+    snapshot = attrs.evolve(SNAPSHOT, latest_sequence=latest, acknowledged_sequence=acknowledged)
+    assert tracked(last=last).owed(snapshot) == owed
+
+
+def test_a_run_that_gets_on_starts_with_a_clean_slate() -> None:
+    run = tracked(last=5, tries=4)
+    run.skip_to(9)
+    assert (run.last, run.tries) == (9, 0)
+    run.tries = 2
+    assert run.arrive(11) == (10, 10)
+    assert (run.last, run.tries) == (11, 0)

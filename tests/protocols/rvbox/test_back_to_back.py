@@ -23,7 +23,8 @@ from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.run import Run
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, Opening
-from fleetgate.protocols.rvbox import limits
+from fleetgate.protocols.rvbox import codec, limits
+from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.northbound import ClientConnection
 from fleetgate.protocols.rvbox.retained import is_tombstone
 from fleetgate.protocols.rvbox.settings import ClientSettings, ServerSettings
@@ -33,6 +34,10 @@ from fleetgate.protocols.rvbox.translate import issue_uuid
 from fleetgate.protocols.testing import SECOND, START
 
 EXITED = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
+
+
+def uuid_of(id: RunId) -> str:
+    return issue_uuid(id, c.Origin("gui", id))
 
 
 class Side:
@@ -375,7 +380,7 @@ def test_i1_i4_i5_i6_a_link_cut_at_any_frame_loses_nothing_and_repeats_nothing(
     server, client = world.server, world.client
     assert len(set(client.executed)) == len(client.executed)
     for id, run in server.runs.items():
-        at_client = RunId(f"hosts/{issue_uuid(id)}")
+        at_client = RunId(f"hosts/{uuid_of(id)}")
         assert run.state is RunState.SUCCEEDED
         assert events_of(server.journal[id], *TELLING) == events_of(
             client.journal[at_client], *TELLING
@@ -403,8 +408,33 @@ def test_input_arrives_to_the_byte_and_once_although_the_link_is_cut() -> None:
             world.cut()
     world.server.give(id, c.CloseInput(id))
     world.settle()
-    assert world.client.inputs[RunId(f"hosts/{issue_uuid(id)}")] == [*sent, None]
+    assert world.client.inputs[RunId(f"hosts/{uuid_of(id)}")] == [
+        *sent,
+        None,
+    ]
     assert world.server.orders[id] == []
+
+
+def test_i5_a_dispatch_right_behind_the_acknowledged_exit_changes_nothing() -> None:
+    world = World()
+    world.settle()
+    world.act("start", 0)
+    (dispatch,) = world.server.out
+    world.settle()
+    ((id, _),) = world.client.runs.items()
+    world.client.append(id, EXITED)
+    world.settle()
+    run = world.client.runs[id]
+    assert run.acknowledged == run.last_seq
+    world.client.runs[id] = attrs.evolve(run, acknowledged=Seq(0))  # the journal is behind
+    world.client.call(lambda one: one.receive(dispatch, world.client.now))
+    (frame,) = world.client.out
+    answer = codec.decode(frame).payload
+    assert isinstance(answer, w.CommandAccepted)
+    assert answer.rejection is not None
+    assert answer.rejection.code == w.ControlErrorCode.ALREADY_FINISHED
+    assert not world.client.deliver()
+    assert world.client.executed == [id]
 
 
 def test_more_runs_than_the_host_takes_wait_for_room() -> None:

@@ -2,6 +2,7 @@ import pytest
 
 from fleetgate.protocols.rvbox import codec, codec_common
 from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.limits import check_spec
 from fleetgate.schemas.rvbox.v1 import agent_pb2, common_pb2
 
 
@@ -39,6 +40,30 @@ def test_instants_are_nanoseconds(seconds: int, nanos: int, expected: int) -> No
     codec_common.write_event(written, read)
     assert written == message
     assert codec_common.read_event(common_pb2.CommandEvent()).event_time is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nanos", "expected"),
+    [
+        (1, 5, 1_000_000_005),
+        (0, 999_999_999, 999_999_999),
+        (0, -5, -5),
+        (-1, -5, -1_000_000_005),
+        (1, -5, codec_common.MALFORMED),
+        (-1, 5, codec_common.MALFORMED),
+        (1, 1_000_000_000, codec_common.MALFORMED),
+        (-1, -1_000_000_000, codec_common.MALFORMED),
+    ],
+)
+def test_a_malformed_duration_is_no_timeout(seconds: int, nanos: int, expected: int) -> None:
+    message = common_pb2.ExecutionSpec(command_line="ls")
+    message.timeout.seconds, message.timeout.nanos = seconds, nanos
+    read = codec_common.read_spec(message)
+    assert read.timeout == expected
+    assert (check_spec(read) is None) is (expected > 0)
+    written = common_pb2.ExecutionSpec()
+    codec_common.write_spec(written, read)
+    assert (written == message) is (expected != codec_common.MALFORMED)
 
 
 def test_an_exit_code_of_0_is_not_the_same_as_none() -> None:

@@ -42,6 +42,7 @@ from fleetgate.protocols.rvbox.testing import (
 from fleetgate.protocols.rvbox.translate import to_dispatch
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
+from fleetgate.protocols.testing import SECOND, START
 
 CAT = RunSpec(ShellCommand(line="cat"), interactive=True)
 SCRIPT = bytes(range(256)) * 1024
@@ -53,7 +54,17 @@ def start(run: Run) -> Order:
 
 
 def order(run: Run, command: RunCommand, input: int = 0, number: int = 1) -> Order:
-    return Order(run.id, OrderNumber(number), command, input)
+    return Order(run.id, OrderNumber(number), command, input, created=START)
+
+
+def ended(talk: Talk) -> Outcome:
+    """How a run ends by the last call, which has the hub told of the room as well."""
+    record, capacity = talk.steps()
+    assert isinstance(record, Record)
+    assert isinstance(capacity, ReportCapacity)
+    (event,) = record.events
+    assert isinstance(event, RunFinished)
+    return event.outcome
 
 
 def given(talk: Talk, run: Run, *, accepted: bool = True) -> Run:
@@ -175,7 +186,119 @@ def test_a_cancel_is_a_terminate_that_stays_open_until_the_end() -> None:
     with talk_to_server() as talk:
         run = given(talk, make_run())
         talk.perform(order(run, CancelRun(run.id)))
-        talk.expect(talk.sent(w.SignalCommand(UUID, 1, w.SignalKind.TERMINATE)))
+        assert talk.steps() == [w.SignalCommand(UUID, 1, w.SignalKind.TERMINATE)]
+
+
+def test_a_canceled_command_that_goes_on_is_killed_once() -> None:
+    with talk_to_server(ServerSettings(cancel_kill_after=3)) as talk:
+        run = given(talk, make_run())
+        talk.perform(order(run, CancelRun(run.id))).take()
+        talk.later(1).perform(order(run, CancelRun(run.id), number=2)).take()
+        talk.tick()
+        assert talk.steps() == [w.SignalCommand(UUID, 1, w.SignalKind.KILL)]
+        assert talk.now == START + 3 * SECOND
+        assert talk.wake is None
+
+
+def test_a_canceled_command_that_ends_is_not_killed() -> None:
+    with talk_to_server() as talk:
+        run = given(talk, make_run())
+        talk.perform(order(run, CancelRun(run.id))).take()
+        exit = w.CommandExit(Lifecycle.CANCELED, signal="SIGTERM")
+        talk.put(w.CommandEvent(UUID, 1, 1, event=exit)).take()
+        talk.tick()
+        assert talk.said() == []
+
+
+def test_a_signal_that_is_no_cancel_is_followed_by_none() -> None:
+    with talk_to_server() as talk:
+        run = given(talk, make_run())
+        talk.perform(order(run, SignalRun(run.id, Signal.TERMINATE))).take()
+        talk.later(60).tick()
+        assert talk.said() == []
+
+
+# --- what may not be sent, or not any more
+
+
+def expiring(id: str = UUID, after_ms: int = 500) -> Run:
+    spec = RunSpec(ShellCommand(line="ls"), native={"rvbox": {"queue_expiry_ms": after_ms}})
+    return make_run(id, spec=spec)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [expiring(), make_run(spec=RunSpec(ShellCommand(line="ls"), expires=START + SECOND // 2))],
+)
+def test_what_has_expired_before_its_dispatch_is_never_sent(run: Run) -> None:
+    with talk_to_server() as talk:
+        greeted_server(talk).later(0.5).perform(start(run))
+        outcome = ended(talk)
+        assert (outcome.state, outcome.reason) == (RunState.FAILED, Reason.EXPIRED)
+
+
+def test_what_has_not_expired_is_sent() -> None:
+    with talk_to_server() as talk:
+        greeted_server(talk).later(0.499).perform(start(expiring()))
+        assert isinstance(talk.steps()[1], w.CommandDispatch)
+
+
+def test_what_expires_while_it_waits_for_room_ends_then() -> None:
+    with talk_to_server() as talk:
+        given(talk, expiring(OTHER, 90_000), accepted=False)
+        talk.put(w.CommandAccepted(OTHER, 1, False, w.ControlError(Code.QUEUE_FULL))).take()
+        talk.perform(start(expiring())).take()
+        talk.put(w.CommandAccepted(UUID, 1, False, w.ControlError(Code.QUEUE_FULL))).take()
+        talk.tick()
+        assert talk.now == START + SECOND // 2
+        assert ended(talk).reason is Reason.EXPIRED
+        talk.put(w.ClientCapacity(0, 0, 2, 3))
+        assert [p.issue_uuid for p in talk.steps() if isinstance(p, w.CommandDispatch)] == [OTHER]
+
+
+def test_what_expired_while_the_two_sides_compared_is_not_sent_behind_the_result() -> None:
+    with talk_to_server() as talk:
+        given(talk, make_run(OTHER))
+        given_ = expiring()
+        talk.perform(start(given_)).take()
+        full = w.ControlError(Code.QUEUE_FULL)
+        talk.put(w.CommandAccepted(UUID, 1, False, full)).take()
+        talk.put(w.CommandEvent(OTHER, 1, 2)).take()
+        talk.tick()
+        assert talk.steps() == []
+        state = w.ReconcileCommandState(OTHER, Lifecycle.QUEUED, 2, 1, False, digest(OTHER))
+        talk.put(w.ReconcileSnapshot((state,)))
+        result, record, *_ = talk.steps()
+        assert isinstance(result, w.ReconcileResult)
+        assert isinstance(record, Record)
+        assert record.run == UUID
+
+
+def digest(id: str) -> bytes:
+    run = make_run(id)
+    return to_dispatch(run.id, run.spec, run.created).immutable_request_sha256
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_that_the_hello_did_not_offer_is_refused_here(shell: str) -> None:
+    run = make_run(spec=RunSpec(ShellCommand(line="ls", shell=shell)))
+    with talk_to_server() as talk:
+        greeted_server(talk).perform(start(run))
+        outcome = ended(talk)
+        assert outcome.reason is Reason.REFUSED
+        text = f"unsupported_input: this host does not offer the shell {shell}; it offers none, sh"
+        assert outcome.message == text
+
+
+@pytest.mark.parametrize("shell", ["", "sh"])
+def test_a_shell_that_it_offers_or_its_default_is_asked_for(shell: str) -> None:
+    run = make_run(spec=RunSpec(ShellCommand(line="ls", shell=shell)))
+    with talk_to_server() as talk:
+        greeted_server(talk).perform(start(run))
+        assert isinstance(talk.steps()[1], w.CommandDispatch)
+
+
+# --- more about signals and the rest
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,9 @@ def test_a_shell_that_is_not_offered_is_unsupported() -> None:
     offered = {w.ShellType.SH}
     assert check_spec(LINE, offered) is None
     assert check_spec(attrs.evolve(LINE, shell=w.ShellType.UNSPECIFIED), offered) is None
+    none = check_spec(attrs.evolve(LINE, shell=w.ShellType.NONE), offered)
+    assert none is not None
+    assert none.code == Code.INVALID_ARGUMENT
     for shell in (w.ShellType.BASH, 99):
         error = check_spec(attrs.evolve(LINE, shell=shell), offered)
         assert error is not None

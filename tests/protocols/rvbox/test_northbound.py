@@ -1,3 +1,4 @@
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -318,7 +319,39 @@ def test_an_acknowledged_exit_leaves_a_tombstone_only() -> None:
         greeted_client(talk, [RUNNING]).deliver(happened(OUT, EXIT)).take()
         talk.put(w.EventAck(UUID, 1)).expect(Ack(RUN, 1))
         talk.put(w.EventAck(UUID, 2)).expect(Ack(RUN, 2), Unfollow(RUN))
-        talk.put(make_dispatch()).expect(Submit(DescribeRun(RUN), slot()))
+        talk.put(make_dispatch())
+        code, *_ = rejections(talk)
+        assert code == Code.ALREADY_FINISHED
+        talk.put(make_dispatch(immutable_request_sha256=b"x" * 32))
+        assert rejections(talk) == [Code.CONFLICT]
+
+
+def rejections(talk: Talk) -> list[int]:
+    """Why the last call refused dispatches; it did nothing else."""
+    said = talk.steps()
+    assert all(isinstance(each, w.CommandAccepted) and not each.accepted for each in said)
+    return [each.rejection.code for each in said]  # type: ignore[union-attr]
+
+
+def test_i5_a_dispatch_right_behind_the_acknowledged_exit_is_of_no_effect() -> None:
+    """Also where the journal, asked anew, does not show the acknowledgement yet."""
+    stale = attrs.evolve(
+        RUNNING,
+        state=RunState.SUCCEEDED,
+        outcome=EXIT.outcome,
+        last_seq=Seq(2),
+    )
+    with talk_to_client() as talk:
+        greeted_client(talk, [RUNNING]).deliver(happened(OUT, EXIT)).take()
+        talk.put(w.EventAck(UUID, 2)).take()
+        talk.put(make_dispatch())
+        assert rejections(talk) == [Code.ALREADY_FINISHED]
+        talk.put(w.ReconcileRequest())
+        (listing,) = talk.take()
+        talk.reply(listing.reply_to, RunList((stale,)))  # type: ignore[union-attr]
+        assert talk.steps() == [w.ReconcileSnapshot()]
+        talk.put(w.ReconcileResult()).take()
+        assert talk.deliver(happened(OUT, EXIT)).steps() == []
 
 
 def test_what_the_server_had_before_this_link_may_be_acknowledged() -> None:

@@ -19,11 +19,13 @@ from fleetgate.protocols.rvbox.testing import (
     Talk,
     greeted_client,
     make_command,
+    make_dispatch,
     make_run,
     open_link,
     talk_to_client,
 )
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
+from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 from fleetgate.protocols.testing import SECOND, START, slot
 
 RUN, OTHER_RUN = RunId(f"hosts/{UUID}"), RunId(f"hosts/{OTHER}")
@@ -252,6 +254,26 @@ def test_what_is_terminated_is_killed_forgotten_and_heard_of_no_more() -> None:
         assert steps[-1] == w.ClientCapacity(0, 0, 16, 256)
         talk.reply(nobody, Accepted())
         assert talk.steps() == []
+
+
+@pytest.mark.parametrize("result", [w.ReconcileResult((UUID,)), w.ReconcileResult((), (UUID,))])
+def test_what_a_result_has_ended_is_a_tombstone_before_the_journal_shows_it(
+    result: w.ReconcileResult,
+) -> None:
+    with talk_to_client() as talk:
+        talk.reply(asked(talk), RunList((ENDED,))).take()
+        talk.put(result).take()
+        talk.put(make_dispatch())
+        (answer,) = talk.said()
+        assert isinstance(answer, w.CommandAccepted)
+        assert answer.rejection is not None
+        assert answer.rejection.code == Code.ALREADY_FINISHED
+        talk.put(w.ReconcileRequest((target(),)))
+        (listing,) = talk.take()
+        talk.reply(listing.reply_to, RunList((ENDED,)))  # type: ignore[union-attr]
+        (look,) = talk.take()
+        talk.reply(look.reply_to, Accepted(ENDED, ENDED))  # type: ignore[union-attr]
+        assert snapshot(talk) == (state(ENDED, Lifecycle.EXITED, tombstoned=True),)
 
 
 def test_an_ended_command_that_is_terminated_is_only_forgotten() -> None:

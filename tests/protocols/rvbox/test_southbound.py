@@ -7,6 +7,7 @@ from fleetgate.core.commands import (
     CloseInput,
     DescribeRun,
     Order,
+    Origin,
     RunSpec,
     SendInput,
     ShellCommand,
@@ -359,6 +360,45 @@ def test_what_only_the_client_knows_is_terminated() -> None:
         assert talk.steps() == [w.ReconcileResult((OTHER,)), WorkerReady(5)]
 
 
+def looked_for(talk: Talk, uuid: str) -> object:
+    """Nobody started it under that name; what the question for the run itself is answered by."""
+    operators, key = slot(), slot()
+    talk.expect(Submit(DescribeRun(RunId(f"admin/{uuid}")), operators))
+    talk.reply(operators, RunNotFound("no")).expect(Submit(DescribeRun(RunId(uuid)), key))
+    return key
+
+
+@pytest.mark.parametrize(
+    ("native_seq", "discarded"),
+    [(9, True), (8, False)],
+)
+def test_an_operators_run_that_ended_there_is_found_by_its_name(
+    native_seq: int, discarded: bool
+) -> None:
+    origin = Origin("admin", OTHER)
+    known = make_run(
+        f"admin/{OTHER}", origin=origin, native_seq=native_seq, state=RunState.SUCCEEDED
+    )
+    ended = state_of(make_run(OTHER), lifecycle=Lifecycle.EXITED, last_client_event_seq=9)
+    with talk_to_server() as talk:
+        key = slot()
+        reconciled(talk, [], ended).expect(Submit(DescribeRun(known.id), key))
+        talk.reply(key, Accepted(known, known))
+        terminate, discard = ((), (OTHER,)) if discarded else ((OTHER,), ())
+        assert talk.steps()[0] == w.ReconcileResult(terminate, discard)
+
+
+def test_the_time_until_a_canceled_command_is_killed_runs_on_over_links() -> None:
+    run = make_run(accepted=True, native_seq=4, state=RunState.RUNNING, canceling=True)
+    cancel = Order(run.id, OrderNumber(1), CancelRun(run.id), created=START - 4 * SECOND)
+    with talk_to_server() as talk:
+        reconciled(talk, [Held(run, (cancel,))], state_of(run))
+        assert talk.steps()[1] == w.SignalCommand(UUID, 1, w.SignalKind.TERMINATE)
+        talk.tick()
+        assert talk.steps() == [w.SignalCommand(UUID, 1, w.SignalKind.KILL)]
+        assert talk.now == START + 6 * SECOND
+
+
 @pytest.mark.parametrize(
     ("native_seq", "state", "discarded"),
     [(9, RunState.SUCCEEDED, True), (8, RunState.LOST, False), (9, RunState.RUNNING, False)],
@@ -369,8 +409,7 @@ def test_what_ended_there_is_discarded_if_the_journal_has_all_of_it(
     known = make_run(OTHER, native_seq=native_seq, state=state)
     ended = state_of(known, lifecycle=Lifecycle.EXITED, last_client_event_seq=9)
     with talk_to_server() as talk:
-        key = slot()
-        reconciled(talk, [], ended).expect(Submit(DescribeRun(RunId(OTHER)), key))
+        key = looked_for(reconciled(talk, [], ended), OTHER)
         talk.reply(key, Accepted(known, known))
         terminate, discard = ((), (OTHER,)) if discarded else ((OTHER,), ())
         assert talk.steps()[0] == w.ReconcileResult(terminate, discard)
@@ -379,8 +418,7 @@ def test_what_ended_there_is_discarded_if_the_journal_has_all_of_it(
 def test_what_ended_there_and_is_unknown_here_is_terminated() -> None:
     ended = state_of(make_run(OTHER), lifecycle=Lifecycle.EXITED)
     with talk_to_server() as talk:
-        key = slot()
-        reconciled(talk, [], ended).expect(Submit(DescribeRun(RunId(OTHER)), key))
+        key = looked_for(reconciled(talk, [], ended), OTHER)
         talk.reply(key, RunNotFound("no"))
         assert talk.steps()[0] == w.ReconcileResult((OTHER,))
 
@@ -388,8 +426,7 @@ def test_what_ended_there_and_is_unknown_here_is_terminated() -> None:
 def test_only_so_many_ended_commands_are_looked_up() -> None:
     ended = [state_of(make_run(id), lifecycle=Lifecycle.EXITED) for id in (UUID, OTHER)]
     with talk_to_server(ServerSettings(lookups=1)) as talk:
-        key = slot()
-        reconciled(talk, [], *ended).expect(Submit(DescribeRun(RunId(UUID)), key))
+        key = looked_for(reconciled(talk, [], *ended), UUID)
         talk.reply(key, RunNotFound("no"))
         assert talk.steps()[0] == w.ReconcileResult((OTHER, UUID))
 
@@ -439,7 +476,7 @@ def test_a_signal_carries_the_revision_that_the_client_has() -> None:
     with talk_to_server() as talk:
         reconciled(talk, [Held(run, ())], state_of(run, command_revision=5)).take()
         talk.perform(Order(run.id, OrderNumber(1), CancelRun(run.id)))
-        talk.expect(talk.sent(w.SignalCommand(UUID, 5, w.SignalKind.TERMINATE)))
+        assert talk.steps() == [w.SignalCommand(UUID, 5, w.SignalKind.TERMINATE)]
 
 
 # --- reconcile in mid-session

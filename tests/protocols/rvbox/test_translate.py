@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from fleetgate.core import commands as c
 from fleetgate.core import errors
 from fleetgate.core.ids import RunId
+from fleetgate.core.routing import OPERATOR
 from fleetgate.core.testing import specs as core_specs
 from fleetgate.core.worker import InputKind
 from fleetgate.protocols.rvbox import limits, translate
@@ -20,13 +21,23 @@ LINE = c.RunSpec(c.ShellCommand(line="make", shell="bash", cwd="/src"))
 
 
 def test_a_run_id_that_is_a_uuid_is_the_issue_uuid_and_any_other_derives_one() -> None:
-    assert translate.issue_uuid(RUN) == UUID
-    derived = translate.issue_uuid(RunId(f"gui/{UUID}"))
+    gui = c.Origin("gui", UUID)
+    assert translate.issue_uuid(RUN, gui) == UUID
+    derived = translate.issue_uuid(RunId(f"gui/{UUID}"), gui)
     assert limits.is_uuid(derived)
     assert derived != UUID
-    assert derived == translate.issue_uuid(RunId(f"gui/{UUID}"))
+    assert derived == translate.issue_uuid(RunId(f"gui/{UUID}"), gui)
     assert uuid.UUID(derived).version == 5
-    assert translate.issue_uuid(RunId(UUID.upper())) != UUID
+    assert translate.issue_uuid(RunId(UUID.upper()), gui) != UUID
+
+
+def test_i12_an_operators_name_may_be_the_issue_uuid_and_a_peers_may_not() -> None:
+    assert translate.OPERATOR == OPERATOR
+    run = RunId(f"{OPERATOR}/{UUID}")
+    assert translate.issue_uuid(run, c.Origin(OPERATOR, UUID)) == UUID
+    assert run in translate.runs_of(UUID)
+    other = RunId(f"{OPERATOR}/nightly")
+    assert uuid.UUID(translate.issue_uuid(other, c.Origin(OPERATOR, "nightly"))).version == 5
 
 
 def test_a_spec_becomes_a_request_member_by_member() -> None:

@@ -8,6 +8,7 @@ from fleetgate.core.testing import events, outcomes
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.testing import happenings
 from fleetgate.protocols.rvbox.translate_events import (
+    UNNAMED,
     Narrator,
     from_outcome,
     rejected,
@@ -116,7 +117,7 @@ _ENDS = [each for each in Lifecycle if each >= Lifecycle.EXITED]
     st.sampled_from(_ENDS),
     st.none() | st.integers(-(1 << 31), (1 << 31) - 1),
     st.sampled_from(["", "SIGTERM"]),
-    st.none() | st.builds(w.ControlError, st.integers(0, 30), st.just("why")),
+    st.none() | st.builds(w.ControlError, st.integers(1, 30), st.just("why")),
 )
 def test_an_exit_comes_out_of_another_rvbox_end_as_it_came_in(
     lifecycle: int, code: int | None, signal: str, error: w.ControlError | None
@@ -125,6 +126,43 @@ def test_an_exit_comes_out_of_another_rvbox_end_as_it_came_in(
     known = code is not None or signal or lifecycle != Lifecycle.EXITED
     if known:
         assert from_outcome(to_outcome(exit)) == exit
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("SIGTERM", "SIGTERM"),
+        ("x" * 64, "x" * 64),
+        ("x" * 65, UNNAMED),
+        ("SIG\n", UNNAMED),
+        ("SÏG", UNNAMED),
+    ],
+)
+def test_a_signals_name_is_short_and_printable(name: str, kept: str) -> None:
+    outcome = to_outcome(w.CommandExit(Lifecycle.EXITED, signal=name))
+    assert outcome.signal == kept
+    assert outcome.state is RunState.FAILED
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        (Reason.EXITED, None),
+        (Reason.CANCELED, None),
+        (Reason.TIMED_OUT, Code.INTERNAL),
+        (Reason.FAILED_TO_START, Code.INTERNAL),
+        (Reason.EXPIRED, Code.QUEUE_EXPIRED),
+        (Reason.LOST, Code.INTERNAL),
+        (Reason.REFUSED, Code.INVALID_ARGUMENT),
+        (Reason.ERROR, Code.INTERNAL),
+    ],
+)
+def test_an_exit_has_an_error_where_there_is_something_to_say(
+    reason: Reason, code: Code | None
+) -> None:
+    for native in (None, {"rvbox": {"code": 0}}):
+        error = from_outcome(Outcome(RunState.FAILED, reason, "why", native=native)).error
+        assert error == (None if code is None else w.ControlError(code, "why"))
 
 
 @pytest.mark.parametrize(
@@ -159,6 +197,7 @@ def test_every_event_of_the_core_becomes_exactly_one(event: e.Event) -> None:
 def test_every_outcome_is_an_exit(outcome: Outcome) -> None:
     exit = from_outcome(outcome)
     assert exit.lifecycle in _ENDS
+    assert exit.error is None or exit.error.code != Code.UNSPECIFIED
     if exit.lifecycle == Lifecycle.EXITED:
         assert exit.exit_code is not None or exit.signal
 
