@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from fleetgate.gateway.config_entries import Entry, Grant, SecretUnreadable
-from fleetgate.protocols.api import Carriage
-from fleetgate.transports.api import Opening, Options
+from fleetgate.protocols.api import Carriage, WebSocketUse
+from fleetgate.transports.api import Opening, Options, Rejection
 
 UNAUTHORIZED: Final = 401
 _BEARER: Final = "bearer "
@@ -31,23 +31,59 @@ def options_of(entry: Entry, carriage: Carriage) -> Options:
         ping_every=socket.ping_every if socket else None,
         dead_after=socket.dead_after if socket else None,
         headers=headers,
-        authorize=Gatekeeper(entry.tokens).authorize if entry.tokens else None,
+        authorize=_authorize(entry, socket),
     )
+
+
+def _authorize(
+    entry: Entry, socket: WebSocketUse | None
+) -> Callable[[Opening], int | Rejection | None] | None:
+    """Who is let in: as the entry's tokens say, and with the answers of the protocol."""
+    keeper = gatekeeper_of(entry, socket) if entry.tokens else None
+    refuse = None if socket is None else socket.refuse
+    if refuse is None:
+        return None if keeper is None else keeper.authorize
+
+    def judge(opening: Opening) -> Rejection | None:
+        known = keeper is None or keeper.identify(opening.headers) is not None
+        denial = refuse(opening.headers, known)
+        if denial is None:
+            return None if known else Rejection(UNAUTHORIZED)
+        return Rejection(denial.status, denial.body, denial.headers)
+
+    return judge
+
+
+def gatekeeper_of(entry: Entry, socket: WebSocketUse | None) -> Gatekeeper:
+    """Who reads the tokens that peers of this entry show."""
+    shown = None if socket is None else socket.shown_token
+    return Gatekeeper(entry.tokens, shown or bearer_token)
+
+
+def bearer_token(headers: Mapping[str, str]) -> str | None:
+    """The token behind the scheme Bearer."""
+    value = headers.get("authorization", "")
+    return value[len(_BEARER) :].strip() if value.lower().startswith(_BEARER) else None
 
 
 class Gatekeeper:
     """Tells who a bearer token speaks for. Tokens are read anew at each try, and compared in
     constant time; a grant whose token cannot be read lets nobody in."""
 
-    def __init__(self, grants: tuple[Grant, ...]) -> None:
+    def __init__(
+        self,
+        grants: tuple[Grant, ...],
+        shown: Callable[[Mapping[str, str]], str | None] = bearer_token,
+    ) -> None:
         self._grants = grants
+        self._shown = shown
 
     def identify(self, headers: Mapping[str, str]) -> str | None:
         """The identity that the request's token proves; None for none."""
-        value = headers.get("authorization", "")
-        if not value.lower().startswith(_BEARER):
+        token = self._shown(headers)
+        if token is None:
             return None
-        shown = value[len(_BEARER) :].strip().encode()
+        shown = token.encode("utf-8", "replace")
         found: str | None = None
         for grant in self._grants:
             try:

@@ -12,7 +12,7 @@ import trio
 from fleetgate.core.hub import Hub
 from fleetgate.core.timers import Clock
 from fleetgate.gateway.backoff import Backoff
-from fleetgate.gateway.carrying import Gatekeeper, options_of
+from fleetgate.gateway.carrying import gatekeeper_of, options_of
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.connection import Driver, Ended, Observer
 from fleetgate.protocols import api
@@ -178,7 +178,9 @@ class Keeper:
     def _opening(self, link: Link) -> api.Opening:
         seen = link.opening
         entry = self.entry
-        identity = Gatekeeper(entry.tokens).identify(seen.headers) if entry.tokens else None
+        socket = self._side.carriage(entry.settings).websocket
+        keeper = gatekeeper_of(entry, socket)
+        identity = keeper.identify(seen.headers) if entry.tokens else None
         certified = entry.listens and entry.tls is not None and entry.tls.ca is not None
         return api.Opening(
             link=entry.name,

@@ -32,6 +32,11 @@ _RVBOX: Final = (
 
 PROMISES: Final[Mapping[str, Promise]] = {
     "agency": Promise(_AGENCY, _AGENCY, "lost, because the daemon keeps nothing"),
+    "kodelet": Promise(
+        "lost at once, because the protocol cannot take a run up again",
+        "lost at once; the runner ends what it was doing, and side effects are uncertain",
+        "lost, because the runner keeps nothing",
+    ),
     "rvbox": Promise(
         _RVBOX,
         _RVBOX,
@@ -43,6 +48,7 @@ PROMISES: Final[Mapping[str, Promise]] = {
 
 FORGOTTEN: Final[Mapping[str, str]] = {
     "agency": "forgotten with the journal in memory; the daemon works on, unwatched",
+    "kodelet": "forgotten with the journal in memory; the runner ends it as its link ends",
     "rvbox": "forgotten with the journal in memory; a host that returns is told to end it",
 }
 

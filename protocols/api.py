@@ -299,15 +299,31 @@ class Connection:
 
 
 @attrs.frozen(slots=True)
+class Denial:
+    """An HTTP answer to an upgrade, in place of a link."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = NOTHING
+
+
+@attrs.frozen(slots=True)
 class WebSocketUse:
     """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
-    are seconds (None: no pings)."""
+    are seconds (None: no pings).
+
+    `shown_token` finds the token in a request's headers (lower-case names) where the protocol
+    knows other forms than Bearer. `refuse` answers an upgrade, given the headers and whether the
+    entry's tokens let the peer in (None: let it in).
+    """
 
     binary: bool
     path: str
     subprotocols: tuple[str, ...] = ()
     ping_every: float | None = None
     dead_after: float | None = None
+    shown_token: Callable[[Mapping[str, str]], str | None] | None = None
+    refuse: Callable[[Mapping[str, str], bool], Denial | None] | None = None
 
 
 @attrs.frozen(slots=True)

@@ -89,6 +89,8 @@ def as_toml(value: object) -> str:
             return "`[" + ", ".join(as_toml(item).strip("`") for item in items) + "]`"
         case float():
             return f"`{value:g}`"
+        case _ if attrs.has(type(value)):
+            return f'`{{ name = "{getattr(value, "name", "")}", … }}`'
         case _:
             return f"`{value}`"
 

@@ -8,6 +8,7 @@ doings are made by hand; every frame between the three is the real one.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -19,7 +20,7 @@ from trio.testing import MockClock
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.adaptation import Adaptation, ToCommand
+from fleetgate.core.adaptation import AS_IT_IS, Adaptation, ToCommand
 from fleetgate.core.answers import Accepted
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import HandWorker, TrioClock, hub_on, worker_info
@@ -150,9 +151,7 @@ class Bridge:
             found[:] = [
                 order.run
                 for order in self.worker.port.orders
-                if isinstance(order.command, c.StartRun)
-                and isinstance(order.command.spec.input, c.ShellCommand)
-                and order.command.spec.input.argv == ("sh", "-c", prompt)
+                if isinstance(order.command, c.StartRun) and _asks(order.command.spec.input, prompt)
             ]
             return bool(found)
 
@@ -198,6 +197,15 @@ class Bridge:
             assert member.faults() == []
 
 
+def _asks(given: c.Input, prompt: str) -> bool:
+    """Whether it is the command that `PROMPT_TO_ARGV` makes, on its way through a shell tool
+    too."""
+    argv = ("sh", "-c", prompt)
+    if not isinstance(given, c.ShellCommand):
+        return False
+    return given.argv == argv or (given.line or "").endswith(shlex.join(argv))
+
+
 async def until(holds: Callable[[], bool], seconds: float = 600) -> None:
     """Wait, in virtual time, until something holds."""
     with trio.fail_after(seconds):
@@ -212,6 +220,9 @@ def entry(facing: Any, name: str, protocol: str, address: str, listens: bool) ->
 
 LISTENING_NORTH = {"agency"}
 """Protocols whose worker side listens; the others' dial."""
+
+NO_PROMPTS = {"kodelet", "rvbox"}
+"""Protocols whose workers take no prompts: the controller adapts them already."""
 
 
 def make_config(name: str, south: list[Entry], north: list[Entry], *routes: Route) -> Config:
@@ -228,7 +239,7 @@ async def bridge(north: str, south: str) -> AsyncIterator[Bridge]:
         "controller",
         [entry("south", "fleet", north, "memory:gui", not up)],
         [],
-        Route(OPERATOR, "fleet"),
+        Route(OPERATOR, "fleet", adapt=PROMPT_TO_ARGV if north in NO_PROMPTS else AS_IT_IS),
     )
     gateway = make_config(
         "gateway",
@@ -259,4 +270,16 @@ async def bridge(north: str, south: str) -> AsyncIterator[Bridge]:
 @pytest.fixture
 async def agency_to_rvbox(autojump_clock: MockClock) -> AsyncIterator[Bridge]:
     async with bridge("agency", "rvbox") as made:
+        yield made
+
+
+@pytest.fixture(
+    params=["kodelet-rvbox", "agency-kodelet", "rvbox-kodelet", "kodelet-kodelet"],
+)
+async def kodelet_bridge(
+    request: pytest.FixtureRequest, autojump_clock: MockClock
+) -> AsyncIterator[Bridge]:
+    """A bridge with kodelet on one side, or on both."""
+    north, _, south = request.param.partition("-")
+    async with bridge(north, south) as made:
         yield made

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
+import trio
 
 from fleetgate.gateway.carrying import Gatekeeper, options_of
 from fleetgate.gateway.config_entries import Entry, Grant, Secret, SecretUnreadable
-from fleetgate.protocols.api import Carriage, WebSocketUse
-from fleetgate.transports.api import Opening
+from fleetgate.gateway.registry import adapters
+from fleetgate.protocols.api import Carriage, Denial, WebSocketUse
+from fleetgate.transports.api import Opening, Rejection
+from fleetgate.transports.open import open_listener
 
 USE = WebSocketUse(binary=True, path="/agent", subprotocols=("p",), ping_every=20, dead_after=60)
 
@@ -49,3 +53,70 @@ def test_only_a_known_bearer_token_passes(monkeypatch: pytest.MonkeyPatch) -> No
         assert gate.authorize(Opening(headers={"authorization": value})) == 401
     assert gate.authorize(Opening()) == 401
     assert gate.authorize(Opening(headers={"authorization": "Bearer one"})) is None
+
+
+def test_a_protocol_may_know_other_forms_of_a_token_and_other_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("T", "one")
+    use = attrs.evolve(
+        USE,
+        shown_token=lambda headers: headers.get("x-token"),
+        refuse=lambda headers, known: None if known else Denial(403, b"no", {"a": "b"}),
+    )
+    open_ = Entry("south", "n", "p", "ws://h:1/agent", True, None)
+    guarded = attrs.evolve(open_, tokens=(Grant(Secret(env="T"), "host-1"),))
+    for entry, headers, answer in (
+        (open_, {}, None),
+        (guarded, {"x-token": "one"}, None),
+        (guarded, {"authorization": "Bearer one"}, Rejection(403, b"no", {"a": "b"})),
+    ):
+        judge = options_of(entry, Carriage(None, 100, use)).authorize
+        assert judge is not None
+        assert judge(Opening(headers=headers)) == answer
+
+
+UPGRADE = (
+    "GET /api/runner/v1/connect HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
+    "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{}\r\n"
+)
+OFFER = "Sec-WebSocket-Protocol: kodelet.runner.v1.jsonrpc\r\n"
+
+
+@pytest.mark.parametrize(
+    ("headers", "first", "body"),
+    [
+        ("", "401", '{"error":"runner authentication required","status":401,"success":false}'),
+        (
+            "Authorization: Token one\r\n",
+            "400",
+            '{"error":"runner websocket subprotocol is required","status":400,"success":false}',
+        ),
+        (f"Authorization: one\r\n{OFFER}", "101", ""),
+        (f"Cookie: kodelet_auth_token=one\r\n{OFFER}", "101", ""),
+    ],
+)
+async def test_kodelet_upgrades_on_a_socket(
+    headers: str, first: str, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("T", "one")
+    side = adapters(())["kodelet"].southbound
+    settings = side.settings()
+    entry = Entry("south", "n", "kodelet", "ws://127.0.0.1:0", True, settings)
+    entry = attrs.evolve(entry, tokens=(Grant(Secret(env="T"), "host-1"),))
+    options = attrs.evolve(
+        options_of(entry, side.carriage(settings)), report=lambda what, error: None
+    )
+    async with open_listener(entry.address, options) as listener, trio.open_nursery() as nursery:
+        nursery.start_soon(listener.serve, lambda link: link.close(None))
+        port = int(listener.addresses[0].split("/")[2].rpartition(":")[2])
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        async with stream:
+            await stream.send_all(UPGRADE.format(headers).encode())
+            answer = b"".join([chunk async for chunk in stream]).decode("latin-1")
+        nursery.cancel_scope.cancel()
+    assert answer.startswith(f"HTTP/1.1 {first}")
+    assert body in answer
+    if first == "101":
+        assert "sec-websocket-protocol: kodelet.runner.v1.jsonrpc" in answer.lower()

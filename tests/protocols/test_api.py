@@ -9,7 +9,7 @@ import pytest
 from fleetgate.protocols import api
 
 STEPS: tuple[type[Any], ...] = get_args(api.Step)
-PARTS = (api.Opening, api.WebSocketUse, api.Carriage, api.Side, api.Adapter)
+PARTS = (api.Denial, api.Opening, api.WebSocketUse, api.Carriage, api.Side, api.Adapter)
 
 CALLS = {
     name: call

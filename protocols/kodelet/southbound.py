@@ -1,0 +1,379 @@
+"""The control plane of runners: one connection from a runner (W 7, 8, 9, 11, 12).
+
+Registration, then the worker is announced, and its epoch is the generation that the runner
+gets. Orders come once a valid heartbeat has. Nothing survives the link: what the core still
+holds of an earlier one is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fleetgate.core import commands as c
+from fleetgate.core.answers import Admission, Answer, WorkerList
+from fleetgate.core.commands import Order
+from fleetgate.core.errors import Refusal, UnsupportedInput
+from fleetgate.core.events import ApprovalResolved, Decision, Diagnosed, RunFinished
+from fleetgate.protocols.api import (
+    NO_STEPS,
+    AnnounceWorker,
+    Close,
+    Connection,
+    Opening,
+    Record,
+    Report,
+    ReportCapacity,
+    Settle,
+    Step,
+    Steps,
+    Submit,
+    WithdrawWorker,
+    WorkerReady,
+)
+from fleetgate.protocols.json_text import Malformed
+from fleetgate.protocols.kodelet import errors, ui, wire
+from fleetgate.protocols.kodelet.deadlines import Deadlines
+from fleetgate.protocols.kodelet.errors import RpcError, invalid
+from fleetgate.protocols.kodelet.liveness import Liveness
+from fleetgate.protocols.kodelet.names import connection_id, runner_id
+from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
+from fleetgate.protocols.kodelet.settings import ControlPlaneSettings, nanos
+from fleetgate.protocols.kodelet.state import (
+    INTERACTIVE,
+    RUNNER_NOTIFICATIONS,
+    RUNNER_REQUESTS,
+    Phase,
+)
+from fleetgate.protocols.kodelet.structs import read
+from fleetgate.protocols.kodelet.translate import to_worker
+from fleetgate.protocols.kodelet.translate_events import read_update
+from fleetgate.protocols.kodelet.ward import Asked, Ward, lost
+from fleetgate.protocols.kodelet.wards import Wards
+
+_SWEEP: Final = "sweep"
+_TAKEN: Final = -1
+"""What the core believes of our room, where that may be other than what we told it."""
+
+REPLACED: Final = "runner connection was replaced"
+
+
+class ControlPlaneConnection(Connection):
+    """One runner's link."""
+
+    def __init__(self, settings: ControlPlaneSettings) -> None:
+        self._settings = settings
+        self._opening = Opening(link="")
+        self._peer = Peer("server")
+        self._deadlines = Deadlines()
+        self._wards = Wards(self._peer, settings, self._deadlines)
+        self._phase = Phase.NEW
+        self._request = ""
+        self._asked = wire.Register()
+        self._id = ""
+        self._free: int | None = 0
+        self._draining = False
+
+    # --- what the driver tells
+
+    def opened(self, opening: Opening, now: int) -> Steps:
+        self._opening = opening
+        self._wards.instance = opening.instance
+        offered = opening.headers.get("sec-websocket-protocol", "")
+        names = [name.strip() for name in offered.split(",")]
+        if opening.headers and wire.SUBPROTOCOL not in names:
+            return (Close(1002, "runner subprotocol negotiation failed"),)
+        return NO_STEPS
+
+    def receive(self, frame: bytes, now: int) -> Steps:
+        self._peer.receive(frame)
+        return self._after(self._taken(now), now)
+
+    def _taken(self, now: int) -> list[Step]:
+        steps: list[Step] = []
+        while (came := self._peer.take()) is not None:
+            match came:
+                case Called():
+                    steps += self._called(came)
+                case Told():
+                    steps += self._told(came, now)
+                    self._peer.finished()
+                case Canceled():
+                    steps += self._canceled(came.id)
+                case Answered():
+                    if self._wards.get(came.token[1].id) is came.token[1]:
+                        steps += self._wards.answered(came, now)
+        return steps
+
+    def tick(self, now: int) -> Steps:
+        steps: list[Step] = []
+        for name in self._deadlines.due(now):
+            steps += self._wards.overdue(name) if name != _SWEEP else self._swept(now)
+        return self._after(steps, now)
+
+    def perform(self, order: Order, now: int) -> Steps:
+        return self._after([*self._performed(order, now)], now)
+
+    def drain(self, now: int) -> Steps:
+        """Take no more runs; those at work end with the link, which the core knows."""
+        self._draining = True
+        return self._after([], now)
+
+    def closed(self, reason: str, now: int) -> Steps:
+        self._peer.end(reason)
+        return self._wards.lose_all(f"the link to the runner ended: {reason}")
+
+    def fenced(self, reason: str, now: int) -> Steps:
+        """A newcomer has the runner now. Its admission deals with the runs."""
+        self._phase = Phase.DETACHED
+        self._wards.forget()
+        return (Close(None, REPLACED),)
+
+    def _after(self, steps: list[Step], now: int) -> Steps:
+        """The steps, what is to be sent, and what follows for capacity and time."""
+        if any(isinstance(step, Close) for step in steps):
+            return steps
+        if self._phase is Phase.READY:
+            free = self._room()
+            if free != self._free:
+                self._free = free
+                steps.append(ReportCapacity(free))
+        return [*steps, *self._peer.flush(), *self._deadlines.wake()]
+
+    def _room(self) -> int | None:
+        alive = self._wards.alive
+        if alive is None or alive.error or self._draining:
+            return 0
+        if self._asked.capabilities.concurrent_runs:
+            return None
+        return 0 if len(self._wards) else 1
+
+    # --- requests of the runner
+
+    def _called(self, called: Called) -> Steps:
+        if called.method == "runner.register":
+            return self._register(called)
+        if self._phase in (Phase.NEW, Phase.REGISTERING):
+            return self._fail(called.id, errors.REGISTER_FIRST)
+        if called.method in RUNNER_REQUESTS:
+            return self._asked_ui(called)
+        return self._fail(called.id, errors.UNKNOWN_METHOD)
+
+    def _fail(self, id: str, error: RpcError) -> Steps:
+        self._peer.fail(id, error)
+        return NO_STEPS
+
+    def _register(self, called: Called) -> Steps:
+        if self._phase is not Phase.NEW:
+            return self._fail(called.id, errors.REGISTERED)
+        if called.params is wire.ABSENT:
+            return self._fail(called.id, errors.PARAMS_REQUIRED)
+        try:
+            asked = read(wire.Register, called.params)
+        except Malformed as error:
+            return self._fail(called.id, invalid(str(error)))
+        wrong = _wrong_with(asked)
+        if wrong is not None:
+            return self._fail(called.id, wrong)
+        self._phase, self._request, self._asked = Phase.REGISTERING, called.id, asked
+        return (Submit(c.ListWorkers(), "known"),)
+
+    def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
+        steps = self._known(answer) if reply_to == "known" else self._admitted(answer, now)
+        return self._after([*steps], now)
+
+    def _known(self, answer: Answer) -> Steps:
+        """Who is known decides whether the id that the runner shows may be its own (W 7.2)."""
+        if not isinstance(answer, WorkerList):
+            return self._not_registered(_refused(answer))
+        asked, link = self._asked, self._opening.link
+        own = runner_id(self._opening.instance, asked.host.instance_id, asked.workspace.path)
+        shown = asked.runner_id.strip()
+        known = {worker.info.id for worker in answer.workers}
+        if shown and (shown != own or f"{link}/{own}" not in known):
+            if f"{link}/{own}" in known:
+                return self._not_registered(errors.OTHER_ID)
+            if f"{link}/{shown}" in known:
+                return self._not_registered(errors.OTHER_IDENTITY)
+            return self._not_registered(errors.UNKNOWN_RUNNER)
+        self._id = own
+        return (AnnounceWorker(to_worker(link, own, asked)),)
+
+    def _not_registered(self, error: RpcError) -> Steps:
+        self._phase = Phase.NEW
+        return self._fail(self._request, error)
+
+    def _admitted(self, answer: Answer, now: int) -> Steps:
+        if not isinstance(answer, Admission):
+            return self._not_registered(_refused(answer))
+        generation = answer.epoch
+        self._phase = Phase.REGISTERED
+        digest = self._asked.manifest_digest.strip()
+        self._wards.alive = Liveness(self._id, generation, now, digest)
+        every = round(self._settings.heartbeat_interval * 1000)
+        connection = connection_id(self._opening.entropy)
+        self._peer.succeed(
+            self._request, wire.Registered(self._id, wire.VERSION, connection, generation, every)
+        )
+        self._deadlines.set(_SWEEP, now + self._sweep)
+        end = RunFinished(lost(REPLACED))
+        return [Record(held.run.id, (end,)) for held in answer.held]
+
+    # --- notifications of the runner
+
+    def _told(self, told: Told, now: int) -> Steps:
+        """What cannot be read, or comes at the wrong time, is passed over (W 7.1, 8.1)."""
+        attached = self._phase in (Phase.REGISTERED, Phase.READY)
+        if not attached or told.method not in RUNNER_NOTIFICATIONS:
+            return NO_STEPS
+        try:
+            return self._heard(told, now)
+        except Malformed as error:
+            return (Report("kodelet_unreadable_notification", str(error)),)
+
+    def _heard(self, told: Told, now: int) -> Steps:
+        params = None if told.params is wire.ABSENT else told.params
+        match told.method:
+            case "runner.heartbeat":
+                return self._beat(read(wire.Heartbeat, params), now)
+            case "runner.manifestChanged":
+                assert self._wards.alive is not None
+                self._wards.alive.change(read(wire.ManifestChanged, params))
+            case "runner.goodbye":
+                return self._goodbye()
+            case "run.environmentError":
+                return self._wards.environment_error(read(wire.EnvironmentReport, params), now)
+            case _:
+                return self._wards.update(read_update(params))
+        return NO_STEPS
+
+    def _beat(self, beat: wire.Heartbeat, now: int) -> Steps:
+        alive = self._wards.alive
+        assert alive is not None
+        named = alive.hear(beat, now)
+        if named is None:
+            return NO_STEPS
+        gone = alive.missing(named, self._wards.phases, self._settings.omissions)
+        steps = [step for run in gone for step in self._wards.missing(run)]
+        if self._phase is Phase.REGISTERED:
+            self._phase = Phase.READY
+            self._free = self._room()
+            steps.append(WorkerReady(self._free))
+        return steps
+
+    def _goodbye(self) -> Steps:
+        """The runner leaves; the connection stays open and is of no use any more (W 8.3)."""
+        self._phase = Phase.DETACHED
+        self._deadlines.clear(_SWEEP)
+        return (*self._wards.lose_all(""), WithdrawWorker("runner.goodbye", gone=True))
+
+    @property
+    def _sweep(self) -> int:
+        return nanos(min(15.0, self._settings.heartbeat_timeout / 2))
+
+    def _swept(self, now: int) -> Steps:
+        alive = self._wards.alive
+        assert alive is not None
+        if now - alive.last <= nanos(self._settings.heartbeat_timeout):
+            self._deadlines.set(_SWEEP, now + self._sweep)
+            return NO_STEPS
+        text = "runner heartbeat timed out"
+        self._phase = Phase.DETACHED
+        return (*self._wards.lose_all(text), Close(None, text))
+
+    # --- the UI proxy
+
+    def _asked_ui(self, called: Called) -> Steps:
+        method = called.method
+        try:
+            call = read(wire.UiCall, None if called.params is wire.ABSENT else called.params)
+            asked = method in INTERACTIVE and read(wire.Question, call.request)
+        except Malformed as error:
+            return self._fail(called.id, invalid(str(error)))
+        if not call.run_id.strip():
+            return self._fail(called.id, invalid("runId is required"))
+        ward = self._wards.get(call.run_id)
+        if ward is None or not ward.active:
+            return self._fail(called.id, errors.INACTIVE_UI)
+        if not asked:
+            self._peer.succeed(called.id, ui.no_surface(method))
+            return NO_STEPS
+        if not ward.interactive:
+            self._peer.succeed(called.id, ui.unavailable(method))
+            return NO_STEPS
+        return self._question(ward, called, asked)
+
+    def _question(self, ward: Ward, called: Called, question: wire.Question) -> Steps:
+        if called.method == "ui.notify":
+            self._peer.succeed(called.id, wire.UiResponse("submitted"))
+            text = ": ".join(part for part in (question.title, question.message) if part)
+            return (Record(ward.run, (Diagnosed(text, "ui_notify"),)),)
+        event = ui.to_approval(called.method, question, called.id)
+        steps = self._dismiss(ward, event.approval)
+        ward.questions[event.approval] = Asked(called.id, called.method, question)
+        return (*steps, Record(ward.run, (event,)))
+
+    def _dismiss(self, ward: Ward, approval: str) -> Steps:
+        """A newer question with the id of an open one takes its place (W 12.3)."""
+        old = ward.questions.pop(approval, None)
+        if old is None:
+            return NO_STEPS
+        self._peer.succeed(old.id, wire.UiResponse("dismissed"))
+        return (_denied(ward, approval),)
+
+    def _canceled(self, id: str) -> Steps:
+        """The runner gives up a request: a question, for all others are answered at once."""
+        for ward in self._wards.all():
+            for approval, asked in ward.questions.items():
+                if asked.id == id:
+                    del ward.questions[approval]
+                    self._peer.fail(id, errors.CANCELED)
+                    return (_denied(ward, approval),)
+        return NO_STEPS
+
+    # --- orders
+
+    def _performed(self, order: Order, now: int) -> Steps:
+        command = order.command
+        if isinstance(command, c.StartRun):
+            if self._free is not None:
+                self._free = _TAKEN  # the core has counted one off
+            return self._wards.start(order, command.spec)
+        ward = self._wards.of(order.run)
+        match command:
+            case c.CancelRun() | c.SignalRun():
+                steps = NO_STEPS if ward is None else self._wards.cancel(ward, now)
+                return (Settle(order.run, order.number), *steps)
+            case c.ResolveApproval():
+                return (self._resolve(ward, order, command),)
+            case _:
+                what = type(command).__name__
+                refusal = UnsupportedInput(f"a runner takes no {what}; start a new run instead")
+                return (Settle(order.run, order.number, refusal),)
+
+    def _resolve(self, ward: Ward | None, order: Order, command: c.ResolveApproval) -> Settle:
+        asked = ward.questions.pop(command.approval, None) if ward is not None else None
+        if asked is not None:
+            answer = ui.from_decision(asked.method, asked.question, command.decision, command.value)
+            self._peer.succeed(asked.id, answer)
+        return Settle(order.run, order.number)
+
+
+def _wrong_with(asked: wire.Register) -> RpcError | None:
+    if wire.VERSION not in (asked.protocol_versions or ()):
+        return errors.NO_VERSION
+    for value, name in (
+        (asked.host.instance_id, "host.instanceId"),
+        (asked.workspace.path, "workspace.path"),
+        (asked.workspace.name, "workspace.name"),
+    ):
+        if not value.strip():
+            return invalid(f"{name} is required")
+    return None
+
+
+def _refused(answer: Answer) -> RpcError:
+    return invalid(answer.message if isinstance(answer, Refusal) else "the gateway has no answer")
+
+
+def _denied(ward: Ward, approval: str) -> Record:
+    return Record(ward.run, (ApprovalResolved(approval, Decision.DENY),))

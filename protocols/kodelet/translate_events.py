@@ -1,0 +1,185 @@
+"""Events between wire and core, both ways: what a tool says, and how it ended. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from fleetgate.core.events import (
+    MAX_BODY,
+    Diagnosed,
+    Event,
+    Outcome,
+    OutputProduced,
+    Reason,
+    RunState,
+    Stream,
+    TextProduced,
+)
+from fleetgate.core.json import Json
+from fleetgate.protocols.json_text import Malformed
+from fleetgate.protocols.kodelet import go_json, wire
+from fleetgate.protocols.kodelet.errors import RESULT_TOO_LARGE, RpcError
+from fleetgate.protocols.kodelet.structs import read, write
+from fleetgate.protocols.kodelet.translate import NATIVE
+
+MAX_NATIVE: Final = 64 * 1024
+"""Bytes of a tool's result that are kept with the outcome; a longer one is left out, and said."""
+
+_STAMP: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+_WRAPPED: Final = re.compile(r"<(result|error)>\n(.*)\n</\1>\n", re.DOTALL)
+_NO_OUTPUT: Final = "(No output)"
+_PIECE: Final = MAX_BODY // 4
+"""Characters that surely fit into an event's body."""
+
+UNCERTAIN: Final = (
+    "runner tool response was not received; execution may have started and side effects are "
+    "uncertain: "
+)
+
+
+@attrs.frozen(slots=True)
+class _Bash:
+    """The metadata of the tool `bash`, to check it."""
+
+    command: str = ""
+    exit_code: int = 0
+    output: str = ""
+    execution_time: int = 0
+    working_dir: str = ""
+
+
+def read_executed(value: Any) -> wire.ToolExecuted:
+    """The result of a `tool.execute`; null is an empty one (W 11.3).
+
+    Raises: `Malformed`.
+    """
+    executed = read(wire.ToolExecuted, value)
+    _check(executed.result)
+    return executed
+
+
+def read_update(value: Any) -> wire.ToolUpdate:
+    """A `tool.update`. Raises: `Malformed`."""
+    update = read(wire.ToolUpdate, value)
+    _check(update.result)
+    return update
+
+
+def _check(result: wire.ToolResult) -> None:
+    structured = result.structured
+    if _STAMP.fullmatch(structured.timestamp) is None:
+        raise Malformed("structured.timestamp: expected a time as RFC 3339 has it")
+    if structured.metadata is not None and structured.metadata_type == "bash":
+        read(_Bash, structured.metadata)
+
+
+class Shown:
+    """What was shown of a tool's output, told from snapshots of all of it."""
+
+    def __init__(self, *, shell: bool) -> None:
+        self.shell = shell
+        self._text = ""
+        self._offset = 0
+
+    def news(self, result: wire.ToolResult) -> tuple[Event, ...]:
+        """What a newer snapshot adds. One that does not go on where the last one ended is shown
+        whole, on a line of its own."""
+        text = text_of(result)
+        old, self._text = self._text, text
+        if text.startswith(old):
+            fresh = text[len(old) :]
+        else:
+            fresh = text if old.endswith("\n") else f"\n{text}"
+        return tuple(self._events(fresh))
+
+    def _events(self, text: str) -> Iterable[Event]:
+        for at in range(0, len(text), _PIECE):
+            piece = text[at : at + _PIECE]
+            if not self.shell:
+                yield TextProduced(piece)
+                continue
+            data = piece.encode("utf-8", "replace")
+            yield OutputProduced(Stream.STDOUT, data, self._offset)
+            self._offset += len(data)
+
+
+def text_of(result: wire.ToolResult) -> str:
+    """What a result says, for people: a command's own output where there is one."""
+    metadata = result.structured.metadata
+    if result.structured.metadata_type == "bash" and isinstance(metadata, Mapping):
+        output = metadata.get("output")
+        if isinstance(output, str):
+            return output
+    if result.display_output:
+        return result.display_output
+    wrapped = _WRAPPED.fullmatch(result.assistant_facing)
+    text = result.assistant_facing if wrapped is None else wrapped[2]
+    return "" if text == _NO_OUTPUT else text
+
+
+def to_outcome(executed: wire.ToolExecuted, *, shell: bool) -> tuple[Outcome, tuple[Event, ...]]:
+    """How a run ended whose tool has answered, and what is to be said before that."""
+    result = executed.result
+    failed = bool(result.error) or not result.structured.success
+    native, said = _native(executed)
+    exit_code = _exit_code(result) if shell else None
+    outcome = Outcome(
+        RunState.FAILED if failed else RunState.SUCCEEDED,
+        Reason.ERROR if failed and not shell else Reason.EXITED,
+        _message(result) if failed and not (exit_code and exit_code > 0) else "",
+        exit_code=exit_code,
+        text=None if shell else text_of(result)[:_PIECE],
+        native=native,
+    )
+    return outcome, said
+
+
+def _message(result: wire.ToolResult) -> str:
+    """What went wrong; a command's exit code says it by itself."""
+    return result.error or result.structured.error or "the tool failed"
+
+
+def _native(executed: wire.ToolExecuted) -> tuple[Json, tuple[Event, ...]]:
+    written: Any = write(executed)
+    size = len(go_json.dump(written))
+    if size <= MAX_NATIVE:
+        return {NATIVE: written}, ()
+    text = f"the tool's own result of {size} bytes is not kept; its text is"
+    return None, (Diagnosed(text, "result_not_kept"),)
+
+
+def _exit_code(result: wire.ToolResult) -> int | None:
+    metadata = result.structured.metadata
+    code = metadata.get("exitCode") if isinstance(metadata, Mapping) else None
+    if type(code) is int:
+        return code
+    return 0 if result.structured.success and not result.error else None
+
+
+def from_error(error: RpcError) -> Outcome:
+    """How a run ended whose tool came to no answer of its own (W 11.3)."""
+    code = RESULT_TOO_LARGE if error.reason == RESULT_TOO_LARGE else str(error.code)
+    native: Json = {NATIVE: {"error": {"code": error.code, "message": error.message[:_PIECE]}}}
+    text = f"the runner answered {code}: {error.message[:_PIECE]}"
+    return Outcome(RunState.FAILED, Reason.ERROR, text, native=native)
+
+
+def to_command_outcome(value: Any) -> Outcome:
+    """How a slash command ended. Raises: `Malformed`."""
+    result = read(wire.CommandResult, value)
+    if result.matched and result.action == "respond":
+        return Outcome(RunState.SUCCEEDED, Reason.EXITED, text=result.response)
+    if not result.matched:
+        text = "the runner has no such command"
+    else:
+        text = (
+            f"the command wants an agent ({result.action}), and a runner has no model; route its "
+            "prompt to an agent, or adapt it to a tool"
+        )
+    return Outcome(RunState.FAILED, Reason.REFUSED, text)

@@ -1,0 +1,70 @@
+"""A run that a control plane has opened at a runner, as it stands (W 13.1)."""
+
+from __future__ import annotations
+
+import attrs
+
+from fleetgate.core.events import Event, Outcome, Reason, RunState
+from fleetgate.core.ids import RunId
+from fleetgate.protocols.kodelet.state import RunPhase
+from fleetgate.protocols.kodelet.translate import Ask, CallTool
+from fleetgate.protocols.kodelet.translate_events import Shown
+from fleetgate.protocols.kodelet.wire import Question
+
+
+@attrs.frozen(slots=True)
+class Asked:
+    """A question that the runner waits for: its request and what it said."""
+
+    id: str
+    method: str
+    question: Question
+
+
+@attrs.define(slots=True, eq=False)
+class Ward:
+    """One run. `call` is the wire id of the call that it waits for, `pending` what it ends as
+    once it is closed; `told`: that is the runner's own word and not our guess."""
+
+    run: RunId
+    id: str
+    conversation: str
+    ask: Ask
+    interactive: bool
+    shown: Shown
+    phase: RunPhase = RunPhase.OPENING
+    call: str = ""
+    sequence: int = 0
+    updates: bool = False
+    pending: Outcome | None = None
+    last_words: tuple[Event, ...] = ()
+    told: bool = False
+    questions: dict[str, Asked] = attrs.field(factory=dict[str, Asked])
+
+    @property
+    def tool_call(self) -> str:
+        """The id of its one tool call."""
+        return "call_1"
+
+    @property
+    def active(self) -> bool:
+        """Whether the runner may say more of it."""
+        return self.phase in (RunPhase.OPENING, RunPhase.RUNNING)
+
+    @property
+    def calls_tool(self) -> bool:
+        """Whether it is a tool that is called, and no command."""
+        return isinstance(self.ask, CallTool)
+
+
+def failed(message: str, reason: Reason = Reason.ERROR) -> Outcome:
+    """A run that failed."""
+    return Outcome(RunState.FAILED, reason, message)
+
+
+def lost(message: str) -> Outcome:
+    """A run whose end nobody can know."""
+    return Outcome(RunState.LOST, Reason.LOST, message)
+
+
+CANCELED = Outcome(RunState.CANCELED, Reason.CANCELED)

@@ -1,0 +1,67 @@
+"""Go's structs: zero values, strict integers, case-insensitive names."""
+
+from typing import Any
+
+import pytest
+
+from fleetgate.protocols.json_text import Malformed
+from fleetgate.protocols.kodelet import wire
+from fleetgate.protocols.kodelet.structs import names, read, write
+
+
+def test_absent_null_and_zero_are_the_same() -> None:
+    empty = wire.Heartbeat()
+    assert read(wire.Heartbeat, None) == read(wire.Heartbeat, {}) == empty
+    assert read(wire.Heartbeat, {"runnerId": None, "activeRunIds": None}) == empty
+
+
+def test_names_in_any_case_and_unknown_members() -> None:
+    value = {"RUNNERID": "r", "generation": 2, "future": {"x": 1}}
+    assert read(wire.Heartbeat, value) == wire.Heartbeat("r", 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (wire.Heartbeat, {"generation": 1.0}),
+        (wire.Heartbeat, {"generation": "1"}),
+        (wire.Heartbeat, {"generation": True}),
+        (wire.Heartbeat, {"generation": 2**63}),
+        (wire.ToolUpdate, {"sequence": -1}),
+        (wire.Heartbeat, {"activeRunIds": "a"}),
+        (wire.Heartbeat, {"activeRunIds": [1]}),
+        (wire.Register, {"host": []}),
+        (wire.ToolExecute, {"input": float("inf")}),
+        (wire.ToolExecute, {"wantUpdates": 1}),
+        (wire.Heartbeat, []),
+    ],
+)
+def test_wrong_types_are_refused_without_their_value(kind: type, value: Any) -> None:
+    with pytest.raises(Malformed):
+        read(kind, value)
+
+
+def test_what_is_omitted_and_what_is_not() -> None:
+    assert write(wire.Heartbeat("r", 1, "idle")) == {
+        "runnerId": "r",
+        "generation": 1,
+        "state": "idle",
+    }
+    assert write(wire.RunOpen("r", "c")) == {
+        "runId": "r",
+        "conversationId": "c",
+        "agent": {"provider": "", "model": ""},
+        "clientCapabilities": {"interactiveUI": False, "persistentSurfaces": False},
+        "reservedToolNames": None,
+    }
+    assert write(wire.LifecycleResult(tool_input={})) == {"toolInput": {}}
+
+
+def test_members_in_the_order_of_the_wire() -> None:
+    assert list(names(wire.ToolResult).values()) == [
+        "assistantFacing",
+        "displayOutput",
+        "error",
+        "structured",
+        "contentParts",
+    ]

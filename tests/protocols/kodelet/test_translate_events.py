@@ -1,0 +1,148 @@
+"""Results as events and outcomes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetgate.core import events as e
+from fleetgate.core.events import MAX_BODY, Outcome, Reason, RunState, Stream
+from fleetgate.protocols.json_text import Malformed
+from fleetgate.protocols.kodelet import translate_events as te
+from fleetgate.protocols.kodelet.errors import RpcError, with_reason
+from fleetgate.protocols.kodelet.wire import Structured, ToolExecuted, ToolResult
+
+
+def result(text: str, **members: Any) -> ToolResult:
+    return ToolResult(display_output=text, **members)
+
+
+@given(st.text(max_size=50), st.lists(st.integers(0, 50)))
+def test_snapshots_that_grow_are_shown_once(text: str, cuts: list[int]) -> None:
+    shown = te.Shown(shell=False)
+    news: list[e.Event] = []
+    for cut in sorted(cuts):
+        news += shown.news(result(text[:cut]))
+    news += shown.news(result(text))
+    assert "".join(each.text for each in news if isinstance(each, e.TextProduced)) == text
+
+
+@given(st.text(max_size=50), st.integers(0, 50))
+def test_output_of_a_shell_counts_its_bytes(text: str, cut: int) -> None:
+    shown = te.Shown(shell=True)
+    news = [*shown.news(result(text[:cut])), *shown.news(result(text))]
+    data = b""
+    for event in news:
+        assert isinstance(event, e.OutputProduced)
+        assert (event.stream, event.offset) == (Stream.STDOUT, len(data))
+        data += event.data
+    assert data == text.encode()
+
+
+def test_long_news_come_in_pieces() -> None:
+    text = "€" * MAX_BODY
+    news = te.Shown(shell=False).news(result(text))
+    assert all(len(each.text.encode()) <= MAX_BODY for each in news)  # type: ignore[union-attr]
+    assert "".join(each.text for each in news) == text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("given_", "text"),
+    [
+        (ToolResult("<result>\nx\n</result>\n"), "x"),
+        (ToolResult("<error>\nbad\n</error>\n"), "bad"),
+        (ToolResult("<result>\n(No output)\n</result>\n"), ""),
+        (ToolResult("plain"), "plain"),
+        (ToolResult("a", "b"), "b"),
+        (ToolResult("a", "b", structured=Structured(metadata_type="x", metadata={})), "b"),
+        (
+            ToolResult(
+                "a", "", structured=Structured(metadata_type="bash", metadata={"output": "c"})
+            ),
+            "c",
+        ),
+    ],
+)
+def test_what_a_result_says(given_: ToolResult, text: str) -> None:
+    assert te.text_of(given_) == text
+
+
+STRUCTURED = {"structured": {"success": True}}
+
+
+@pytest.mark.parametrize("value", [None, {}, {"result": None}, {"result": {"structured": {}}}])
+def test_an_empty_result_is_accepted_and_is_no_success(value: Any) -> None:
+    outcome, said = te.to_outcome(te.read_executed(value), shell=False)
+    assert (outcome.state, outcome.reason, said) == (RunState.FAILED, Reason.ERROR, ())
+
+
+@pytest.mark.parametrize(
+    "structured",
+    [
+        {"timestamp": ""},
+        {"timestamp": "yesterday"},
+        {"timestamp": "2026-08-12 09:00:00Z"},
+        {"success": "yes"},
+        {"metadataType": "bash", "metadata": {"exitCode": "0"}},
+        {"metadataType": "bash", "metadata": []},
+    ],
+)
+def test_what_cannot_be_read(structured: Any) -> None:
+    with pytest.raises(Malformed):
+        te.read_executed({"result": {"structured": structured}})
+    with pytest.raises(Malformed):
+        te.read_update({"result": {"structured": structured}})
+
+
+@pytest.mark.parametrize("stamp", ["0001-01-01T00:00:00Z", "2026-08-12T09:00:00.123456789+02:00"])
+def test_times(stamp: str) -> None:
+    value = {"result": {"structured": {"success": True, "timestamp": stamp}}}
+    assert te.to_outcome(te.read_executed(value), shell=False)[0].state is RunState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("error", "success", "state"),
+    [
+        ("", True, RunState.SUCCEEDED),
+        ("x", True, RunState.FAILED),
+        ("", False, RunState.FAILED),
+    ],
+)
+def test_either_word_makes_a_failure(error: str, success: bool, state: RunState) -> None:
+    executed = ToolExecuted({}, ToolResult("a", error=error, structured=Structured("t", success)))
+    assert te.to_outcome(executed, shell=False)[0].state is state
+
+
+def test_a_large_result_is_not_kept_and_that_is_said() -> None:
+    executed = ToolExecuted({}, ToolResult("x" * te.MAX_NATIVE, structured=Structured("t", True)))
+    outcome, (said,) = te.to_outcome(executed, shell=False)
+    assert outcome.native is None
+    assert isinstance(said, e.Diagnosed)
+    assert said.code == "result_not_kept"
+
+
+def test_rpc_errors_are_failures_with_their_code() -> None:
+    assert "-32603: boom" in te.from_error(RpcError(-32603, "boom")).message
+    too_large = te.from_error(with_reason(-32000, "big", "result_too_large"))
+    assert "result_too_large: big" in too_large.message
+
+
+@pytest.mark.parametrize(
+    ("value", "state", "text"),
+    [
+        (
+            {"matched": True, "action": "respond", "response": "hi"},
+            RunState.SUCCEEDED,
+            "",
+        ),
+        ({"matched": False}, RunState.FAILED, "no such command"),
+        (None, RunState.FAILED, "no such command"),
+        ({"matched": True, "action": "run_agent"}, RunState.FAILED, "a runner has no model"),
+    ],
+)
+def test_commands(value: Any, state: RunState, text: str) -> None:
+    outcome = te.to_command_outcome(value)
+    assert isinstance(outcome, Outcome)
+    assert outcome.state is state
+    assert text in outcome.message

@@ -1,0 +1,26 @@
+"""Every message of the catalogue survives the trip, and has Go's zero values."""
+
+import attrs
+import pytest
+
+from fleetgate.protocols.kodelet import wire
+from fleetgate.protocols.kodelet.structs import read, write
+
+PARAMS = [
+    each
+    for each in vars(wire).values()
+    if isinstance(each, type)
+    and attrs.has(each)
+    and each.__module__ == wire.__name__
+    and each not in (wire.Request, wire.Notification, wire.Success, wire.Failure)
+]
+
+
+@pytest.mark.parametrize("kind", PARAMS, ids=lambda kind: kind.__name__)
+def test_the_zero_value_goes_out_and_comes_in(kind: type) -> None:
+    assert read(kind, write(kind())) == kind()
+
+
+def test_absent_is_not_null() -> None:
+    assert wire.ABSENT is not None
+    assert repr(wire.ABSENT) == "ABSENT"
