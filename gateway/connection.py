@@ -28,7 +28,7 @@ from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.speaking import Speaker
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, ProtocolError, Steps
-from fleetgate.transports.api import Link, LinkError
+from fleetgate.transports.api import FrameRefused, Link, LinkError
 
 SEND_WITHIN: Final = 60.0
 """Seconds that one write may take before the peer counts as gone: as long as the most
@@ -93,6 +93,7 @@ class Driver:
         self._alarm = Alarm(clock)
         self._closing: api.Close | None = None
         self._close_asked = trio.Event()
+        self._read_over = trio.Event()
         self._ready = False
         self._over = False
         self._nursery: trio.Nursery | None = None
@@ -330,10 +331,13 @@ class Driver:
                 await self._hub.wait_room()
                 await self._take_in(frames)
         except trio.EndOfChannel:
+            self._read_over.set()
             await self._finish()
             return "the peer closed the link"
         except LinkError as error:
             return str(error)
+        finally:
+            self._read_over.set()
 
     async def _take_in(self, frames: Sequence[bytes]) -> None:
         try:
@@ -373,13 +377,22 @@ class Driver:
             with trio.move_on_after(SEND_WITHIN) as scope:
                 try:
                     await self._link.send_some(frames)
-                except LinkError as error:
+                except FrameRefused as error:
                     self._broken(str(error))
+                    return
+                except LinkError as error:
+                    await self._read_out(str(error))
                     return
             if scope.cancelled_caught:
                 self._broken(f"the peer took nothing for {SEND_WITHIN:.0f} s")
                 return
             self._outbox.sent()
+
+    async def _read_out(self, reason: str) -> None:
+        """Nothing more can be sent. What the peer sent before is taken all the same."""
+        with trio.move_on_after(CLOSE_WITHIN):
+            await self._read_over.wait()
+        self._broken(reason)
 
     def _tick(self) -> None:
         self._call(self._connection.tick)

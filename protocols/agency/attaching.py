@@ -78,7 +78,8 @@ class Runs:
         match self._suspects.judge(tracked, owed):
             case Standing.TRUSTED:
                 self._suspects.replay(tracked.run, owed)
-                return (self._attach(tracked, now),)
+                attach = self._attach(tracked, now)
+                return (tried(tracked), attach) if owed else (attach,)
             case Standing.SUSPECT:
                 self._suspects.hold(tracked, owed, now)
                 return NO_STEPS
@@ -98,9 +99,7 @@ class Runs:
         if not tracked.unsure:
             return self._compare(tracked, response.run, now)
         if not tracked.is_ours(response.run):
-            self.forget(tracked)
-            taken = endings.refused(tracked.run, "the daemon has another run of this id")
-            return (taken, self.detach(tracked.run, now))
+            return (*self._not_ours(tracked), self.detach(tracked.run, now))
         tracked.unsure = False
         return (accepted(tracked.run), *self._compare(tracked, response.run, now))
 
@@ -112,10 +111,8 @@ class Runs:
             return (*lost, self.detach(tracked.run, now))
         owed = tracked.owed(snapshot)
         self._suspects.replay(tracked.run, owed)
-        if owed:
-            return (tried(tracked),)
         outcome = ended_as(snapshot.state)
-        if outcome is None:
+        if outcome is None or owed:
             return NO_STEPS
         self.forget(tracked)
         end = RunFinished(outcome)
@@ -160,7 +157,7 @@ class Runs:
     def next_suspect(self, now: int) -> Steps:
         """The attachment of a suspect, if it is the turn of one."""
         suspect = self._suspects.turn()
-        return NO_STEPS if suspect is None else (self._attach(suspect, now),)
+        return NO_STEPS if suspect is None else (tried(suspect), self._attach(suspect, now))
 
     def look_again(self, now: int) -> Steps:
         """Ask what has become of the runs that were given up, if it is time to."""
@@ -180,6 +177,8 @@ class Runs:
         return steps
 
     def _give_up(self, tracked: Tracked, snapshot: wire.RunSnapshot, owed: int, now: int) -> Steps:
+        if tracked.unsure and not tracked.is_ours(snapshot):
+            return self._not_ours(tracked)
         outcome = ended_as(snapshot.state)
         if outcome is None:
             self._suspects.give_up(tracked, now)
@@ -195,6 +194,10 @@ class Runs:
             return self._lost(tracked, endings.UNKNOWN_RUN)
         self.forget(tracked)
         return (endings.refused(tracked.run, tracked.refusal.message),)
+
+    def _not_ours(self, tracked: Tracked) -> Steps:
+        self.forget(tracked)
+        return (endings.refused(tracked.run, "the daemon has another run of this id"),)
 
     def _lost(self, tracked: Tracked, why: str) -> Steps:
         self.forget(tracked)

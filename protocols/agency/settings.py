@@ -94,8 +94,8 @@ class AgencySouthboundSettings:
     """How long the daemon may take to answer hello, and to list its runs."""
 
     suspect_after: int = attrs.field(default=3, validator=_positive)
-    """Attachments to a run, behind one and the same event, that were answered and brought
-    nothing before their link ended, after which the run is attached alone and last."""
+    """Attachments to a run, behind one and the same event, that brought nothing of what was
+    there before their link ended, after which the run is attached alone and last."""
 
     give_up_after: int = attrs.field(default=5, validator=_above_suspect_after)
     """Such attachments after which the run is not attached any more. Those from `suspect_after`

@@ -1,10 +1,11 @@
 """Runs with an event that never arrives: a daemon cannot send it, or we cannot read it, and
 the link ends at each attachment. Such a run must not take the daemon's others along.
 
-Kept with the run is how often an attachment behind one event was answered, had events to
-bring, and brought none. The note is written when the attachment is answered and is void
-once an event came, so that a link that ends for any other reason, before the answer or
-while nothing is owed, counts against nobody.
+Kept with the run is how often in a row it was attached to behind one and the same event,
+had events to bring, and brought none. The note is durable before the attachment goes out,
+as a link that breaks may take the daemon's answer along, and is void once an event came.
+So it also counts links that broke for other reasons: counting makes a run wait for its
+turn, and only a last attempt on a link that is good makes it be given up.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _KEY: Final = "attach"
 
 
 def tries_of(run: Run) -> int:
-    """How many attachments behind the run's last event have come to nothing in a row."""
+    """How many attachments behind the run's last event have brought nothing."""
     tried = notes_of(run).get(_KEY)
-    if not run.accepted or not isinstance(tried, Mapping) or tried.get("after") != run.native_seq:
+    if not isinstance(tried, Mapping) or tried.get("after") != run.native_seq:
         return 0
     tries = tried.get("tries")
     return tries if isinstance(tries, int) else 0
@@ -40,7 +41,7 @@ def notes_of(run: Run) -> Mapping[str, Json]:
 
 
 def tried(tracked: Tracked) -> Annotate:
-    """An attachment was answered and has events to bring: until one comes it counts."""
+    """The run is attached to and has events to bring: until one comes this counts."""
     tracked.tries += 1
     tracked.notes = {**tracked.notes, _KEY: {"after": tracked.last, "tries": tracked.tries}}
     return Annotate(tracked.run, NAME, tracked.notes)

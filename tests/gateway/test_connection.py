@@ -445,6 +445,19 @@ async def test_what_was_asked_before_the_peer_left_is_still_performed(rig: Rig) 
     assert len(rig.puppet.named("reply")) == 1
 
 
+async def test_what_came_before_the_link_broke_is_taken_although_nothing_can_be_sent(
+    rig: Rig,
+) -> None:
+    rig.puppet.on["receive"] = lambda frame: (api.Send(b"answer to " + frame),)
+    await rig.go()
+    frames = [str(number).encode() for number in range(50)]
+    await rig.peer.send_some(frames[:1])
+    await rig.peer.send_some(frames[1:])
+    await rig.peer.close(None)
+    await rig.end()
+    assert [frame for (frame,) in rig.puppet.named("receive")] == frames
+
+
 async def test_a_lost_link_withdraws_its_worker_after_its_last_records(rig: Rig) -> None:
     run = await started(rig.hub)
     rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info(grace=0), "w"),)

@@ -232,7 +232,7 @@ def test_a_run_that_the_daemon_already_has_is_ours() -> None:
         play.expect(WorkerReady())
         play.perform(START).take()
         play.receive(no(3, Code.CONFLICT, "run already exists")).expect()
-        play.receive(attached(4, snapshot(2))).expect(Record(ID, (ACCEPTED,)), noted(0))
+        play.receive(attached(4, snapshot(2))).expect(Record(ID, (ACCEPTED,)))
         play.receive(event(1, w.Text("hi"))).expect(Record(ID, (e.TextProduced("hi"),), 1))
 
 
@@ -306,8 +306,8 @@ def taken(native_seq: int = 0, **members: Any) -> Run:
 
 def test_a_run_that_the_daemon_has_is_attached_to_where_the_journal_ends() -> None:
     with admit(play_client(), held(taken(5)), runs=(snapshot(9, 3),)) as play:
-        play.expect(Sent(say(3, wire.AttachRun(ID, 5))), WorkerReady())
-        play.receive(attached(3, snapshot(9, 3))).expect(noted(5))
+        play.expect(noted(5), Sent(say(3, wire.AttachRun(ID, 5))), WorkerReady())
+        play.receive(attached(3, snapshot(9, 3))).expect()
         play.receive(event(6, w.Text("6"))).expect(Record(ID, (e.TextProduced("6"),), 6))
 
 
@@ -329,8 +329,8 @@ def test_a_run_that_was_not_accepted_is_started_and_its_orders_follow() -> None:
 
 def test_a_run_that_was_started_without_our_hearing_of_it_is_not_started_again() -> None:
     with admit(play_client(), held(make_run()), runs=(snapshot(1),)) as play:
-        play.expect(Sent(say(3, wire.AttachRun(ID, 0))), WorkerReady())
-        play.receive(attached(3, snapshot(1))).expect(Record(ID, (ACCEPTED,)), noted(0))
+        play.expect(noted(0), Sent(say(3, wire.AttachRun(ID, 0))), WorkerReady())
+        play.receive(attached(3, snapshot(1))).expect(Record(ID, (ACCEPTED,)))
         play.receive(event(1, w.Text("1"))).expect(Record(ID, (e.TextProduced("1"),), 1))
 
 
@@ -349,12 +349,12 @@ def test_other_runs_of_the_daemon_are_left_alone() -> None:
 
 def test_events_that_are_not_retained_are_a_gap_and_the_attachment_goes_on_there() -> None:
     with admit(play_client(), held(taken(5)), runs=(snapshot(3000),)) as play:
-        play.expect(Sent(slot()), WorkerReady())
+        play.expect(noted(5), Sent(slot()), WorkerReady())
         gap = GapFound(6, 952, "the daemon does not retain them any more")
         play.receive(no(3, Code.CONFLICT, EXPIRED.format(5, 952))).expect(
             Record(ID, (gap,), 952), Sent(say(4, wire.AttachRun(ID, 952)))
         )
-        play.receive(attached(4, snapshot(3000))).expect(noted(952))
+        play.receive(attached(4, snapshot(3000))).expect()
         play.receive(event(953, w.Text("x"))).expect(Record(ID, (e.TextProduced("x"),), 953))
 
 
@@ -370,7 +370,7 @@ def test_events_that_are_not_retained_are_a_gap_and_the_attachment_goes_on_there
 )
 def test_where_the_daemon_does_not_say_from_where_on_its_list_does(text: str) -> None:
     with admit(play_client(), held(taken(5)), runs=(snapshot(3000),)) as play:
-        play.expect(Sent(slot()), WorkerReady())
+        play.expect(noted(5), Sent(slot()), WorkerReady())
         play.receive(no(3, Code.CONFLICT, text)).expect(Sent(say(4, wire.ListRuns())))
         gap = GapFound(6, 3000, "the daemon does not retain them any more")
         play.receive(wire.Response(4, wire.Runs((snapshot(3000),)))).expect(
@@ -446,8 +446,8 @@ def test_events_that_another_client_acknowledged_are_a_gap_before_the_end() -> N
 def test_an_ended_run_whose_last_events_are_kept_ends_by_them() -> None:
     run = snapshot(6, 5, state=wire.RunState.COMPLETED)
     with admit(play_client(), held(taken(5)), runs=(run,)) as play:
-        play.expect(Sent(slot()), WorkerReady())
-        play.receive(attached(3, run)).expect(noted(5))
+        play.expect(noted(5), Sent(slot()), WorkerReady())
+        play.receive(attached(3, run)).expect()
         end = w.Failed("boom")
         play.receive(event(6, end)).expect(Record(ID, (RunFinished(to_outcome(end)),), 6))
 
@@ -571,7 +571,7 @@ def test_a_run_that_was_taken_up_is_acknowledged_as_far_as_the_journal_has_it(
 ) -> None:
     run = snapshot(9, acknowledged)
     with admit(play_client(), held(taken(5)), runs=(run,)) as play:
-        play.expect(Sent(slot()), WorkerReady())
+        play.take()
         said = [Sent(say(4, wire.AckEvents(ID, 5)))] if acknowledged < 5 else []
         play.drain().expect(*said)
 

@@ -22,8 +22,8 @@ def make(**settings: Any) -> Suspects:
     return Suspects(AgencySouthboundSettings(**settings))
 
 
-def run(note: object, native_seq: int = 5, accepted: bool = True) -> Any:
-    return make_run(native_seq=native_seq, accepted=accepted, notes={"agency": note})
+def run(note: object, native_seq: int = 5) -> Any:
+    return make_run(native_seq=native_seq, notes={"agency": note})
 
 
 def test_what_is_noted_counts_until_an_event_comes() -> None:
@@ -34,7 +34,6 @@ def test_what_is_noted_counts_until_an_event_comes() -> None:
     assert tries_of(run(note.value)) == 3
     assert notes_of(run(note.value)) == note.value
     assert tries_of(run(note.value, native_seq=6)) == 0
-    assert tries_of(run(note.value, accepted=False)) == 0
     one.arrive(6)
     assert tried(one).value == {"other": 1, "attach": {"after": 6, "tries": 1}}
 
@@ -42,7 +41,7 @@ def test_what_is_noted_counts_until_an_event_comes() -> None:
 @pytest.mark.parametrize("note", [None, 7, {}, {"attach": 1}, {"attach": {"after": 5}}])
 def test_other_notes_count_for_nothing(note: object) -> None:
     assert tries_of(run(note)) == 0
-    assert tries_of(make_run(accepted=True)) == 0
+    assert tries_of(make_run()) == 0
 
 
 @given(st.integers(0, 9), st.integers(1, 4), st.integers(1, 4))
