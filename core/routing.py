@@ -66,11 +66,21 @@ def match(routes: Iterable[Route], link: str, spec: RunSpec) -> Route:
     for route in routes:
         if route.from_ in (link, ANY_LINK) and _fits(route.when, facts):
             return route
-    labels = ", ".join(sorted(spec.labels)) or "none"
     raise NoRoute(
-        f"no route from {link} fits this run (input {facts['input']}, labels {labels}); "
+        f"no route from {link} fits this run ({_told(spec, facts)}); "
         f'add a [[route]] with from = "{link}" whose `when` fits it'
     )
+
+
+MAX_TOLD: Final = 64
+"""Characters of one fact in a refusal: any name, and of a peer's own words no more than this."""
+
+
+def _told(spec: RunSpec, facts: Mapping[str, str]) -> str:
+    """The facts that routes look at, in words. Of labels only the names: values may be secret."""
+    named = ("input", "provider", "model", "tool", "permission")
+    told = [f"{key} {facts[key][:MAX_TOLD] or 'none'}" for key in named if key in facts]
+    return ", ".join([*told, f"labels {', '.join(sorted(spec.labels)) or 'none'}"])
 
 
 def _facts(spec: RunSpec) -> dict[str, str]:

@@ -9,8 +9,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
+from fleetgate import __version__
+from fleetgate.gateway.command_line import Intermixed, count, own_name, seconds
+
 _ELSEWHERE: Final = {
-    "demo": ("fleetgate.gateway.demo", "a bridge with both its ends in one process, to look at"),
+    "demo": ("fleetgate.gateway.demo", "a gateway and both its ends, three processes, to look at"),
     "fake": ("fleetgate.gateway.fakes.cli", "one side of one protocol, for tests"),
 }
 """Commands with a command line of their own: modules with `run(argv) -> int`."""
@@ -54,7 +57,8 @@ def make_parser() -> Parser:
     parser = argparse.ArgumentParser(
         prog="gateway", description="One process between agent fleets and control planes."
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser.add_argument("--version", action="version", version=f"fleetgate {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Intermixed)
     serve = _add(commands, "serve", "serve:run", "serve a config file until a signal ends it")
     serve.add_argument("--config", required=True, metavar="FILE")
     check = _add(commands, "check", "check:run", "check a config file and say what it means")
@@ -108,7 +112,7 @@ def _add_run(commands: Commands) -> None:
     given.add_argument("--tool", metavar="NAME", help="a tool, called with --input")
     given.add_argument("command", nargs="*", metavar="-- COMMAND", help="a program and its words")
     _add_manner(run)
-    run.add_argument("--name", metavar="NAME", help="its id is admin/NAME")
+    run.add_argument("--name", type=own_name, metavar="NAME", help="its id is admin/NAME")
     run.add_argument("--detach", action="store_true", help="do not follow it, say its id")
     run.add_argument("--quiet", "-q", action="store_true", help="show only what it produces")
 
@@ -123,7 +127,7 @@ def _add_manner(run: Parser) -> None:
     how.add_argument("--cwd", default="", metavar="DIR", help="a command's directory")
     how.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     how.add_argument("--label", action="append", default=[], metavar="NAME=VALUE")
-    how.add_argument("--timeout", type=float, metavar="SECONDS")
+    how.add_argument("--timeout", type=seconds, metavar="SECONDS")
     how.add_argument("--stdin", action="store_true", help="give it our standard input first")
     how.add_argument("--interactive", "-i", action="store_true", help="it takes gateway send")
     how.add_argument("--approvals", action="store_true", help="it asks before gated tools")
@@ -132,7 +136,7 @@ def _add_manner(run: Parser) -> None:
 def _add_tail(commands: Commands) -> None:
     tail = _add_asking(commands, "tail", "tail:run", "show a run's events and follow it")
     tail.add_argument("run", metavar="RUN")
-    tail.add_argument("--after", type=int, default=0, metavar="N", help="only those after N")
+    tail.add_argument("--after", type=count, default=0, metavar="N", help="only those after N")
     tail.add_argument("--no-follow", action="store_true", help="only those recorded by now")
     tail.add_argument("--quiet", "-q", action="store_true", help="show only what it produces")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -12,11 +12,12 @@ import attrs
 
 from fleetgate.core.routing import ANY_LINK, OPERATOR
 from fleetgate.gateway.config_files import read_regular
-from fleetgate.gateway.config_reader import Flaw, Flawed, keys_of, named, nearest, read
+from fleetgate.gateway.config_reader import Flaw, Flawed, keys_of, named, nearest, read, unknown_key
 from fleetgate.gateway.places import resolve_address, resolve_path
 from fleetgate.gateway.toml_lines import Path
 from fleetgate.protocols.api import Adapter, Side
-from fleetgate.transports.api import TlsFiles
+from fleetgate.transports.address import parse_address
+from fleetgate.transports.api import AddressError, TlsFiles
 
 Facing: TypeAlias = Literal["north", "south"]
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -126,12 +127,10 @@ def read_entry(
     members = cast(dict[str, Any], table)
     flaws: list[Flaw] = []
     settings = _read_settings(facing, members, path, adapters, flaws)
-    try:
-        general = {key: members[key] for key in _GENERAL if key in members}
-        raw = read(_EntryTable, general, path)
-    except Flawed as error:
-        raise Flawed([*error.flaws, *flaws]) from None
+    raw = _read_general(members, path, flaws)
+    address = resolve_address(raw.listen or raw.connect or "", base)
     _check(raw, path, flaws)
+    _check_address(raw, address, path, flaws)
     token = None if raw.token is None else _secret(raw.token, (*path, "token"), base, flaws)
     tokens = _grants(raw, path, base, flaws)
     if flaws:
@@ -140,7 +139,7 @@ def read_entry(
         facing,
         raw.name,
         raw.protocol,
-        resolve_address(raw.listen or raw.connect or "", base),
+        address,
         raw.listen is not None,
         settings,
         _tls_files(raw.tls, base),
@@ -151,6 +150,22 @@ def read_entry(
 
 _GENERAL: Final = tuple(keys_of(_EntryTable))
 
+_STAND_INS: Final = {"name": "a", "protocol": "a", "listen": "unix:/a", "connect": "unix:/a"}
+
+
+def _read_general(members: Mapping[str, Any], path: Path, flaws: list[Flaw]) -> _EntryTable:
+    """What every entry has. What cannot be read is noted and has a stand-in, so that the rest is
+    looked at too and all is said at once."""
+    general = {key: members[key] for key in _GENERAL if key in members}
+    try:
+        return read(_EntryTable, general, path)
+    except Flawed as error:
+        flaws.extend(error.flaws)
+        wrong = {str(flaw.path[len(path)]) for flaw in error.flaws}
+    sound = {key: value for key, value in general.items() if key not in wrong}
+    instead = {key: word for key, word in _STAND_INS.items() if key in wrong}
+    return read(_EntryTable, {**sound, **instead}, path)
+
 
 def _read_settings(
     facing: Facing,
@@ -159,9 +174,10 @@ def _read_settings(
     adapters: Mapping[str, Adapter],
     flaws: list[Flaw],
 ) -> Any:
-    """All that is not general is the protocol's. Without a known protocol it waits."""
+    """All that is not general is the protocol's. Without a known protocol its values wait."""
     protocol = members.get("protocol")
     if not isinstance(protocol, str):
+        flaws.extend(_unknown_anywhere(facing, members, path, adapters))
         return None
     if protocol not in adapters:
         hint = nearest(protocol, adapters)
@@ -173,6 +189,26 @@ def _read_settings(
     except Flawed as error:
         flaws.extend(error.flaws)
         return None
+
+
+def _unknown_anywhere(
+    facing: Facing, members: Mapping[str, Any], path: Path, adapters: Mapping[str, Adapter]
+) -> Iterator[Flaw]:
+    """Keys that no protocol has, among them a misspelt `protocol`."""
+    known = set(_GENERAL)
+    for adapter in adapters.values():
+        known.update(keys_of(side_of(adapter, facing).settings))
+    for key in sorted(members.keys() - known):
+        yield Flaw((*path, key), unknown_key(key, known))
+
+
+def _check_address(raw: _EntryTable, address: str, path: Path, flaws: list[Flaw]) -> None:
+    if not address:
+        return
+    try:
+        parse_address(address)
+    except AddressError as error:
+        flaws.append(Flaw((*path, "listen" if raw.listen else "connect"), str(error)))
 
 
 def _check(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:

@@ -110,11 +110,13 @@ class Log:
             cache_logger_on_first_use=True,
         )
 
-    def say(self, said: Said, **members: object) -> None:
-        """Write a line. Members that are None are left out."""
-        if LEVELS[said.level] >= LEVELS[self.level]:
+    def say(self, said: Said, *, level: LogLevel | None = None, **members: object) -> None:
+        """Write a line, at another level than its own if one is given. Members that are None are
+        left out."""
+        loudness = said.level if level is None else level
+        if LEVELS[loudness] >= LEVELS[self.level]:
             present = {key: value for key, value in members.items() if value is not None}
-            self._logger.msg(said.event, level=said.level, **present)
+            self._logger.msg(said.event, level=loudness, **present)
 
 
 def redact(_: object, __: str, line: structlog.types.EventDict) -> structlog.types.EventDict:

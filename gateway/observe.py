@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry
@@ -17,6 +17,10 @@ from fleetgate.transports.api import LinkError
 MAX_REPORTS: Final = 20
 """Log lines of one link with the same report. From there on they are only counted, so that a
 peer cannot fill a disk."""
+
+
+HARMLESS: Final = frozenset({"rvbox_reconciled"})
+"""Reports of what went well."""
 
 
 class Counters:
@@ -40,7 +44,7 @@ class LinkObserver:
     def __init__(self, log: Log, counters: Counters, entry: str, peer: str) -> None:
         self._log = log
         self._counters = counters
-        self._members = {"entry": entry, "peer": peer}
+        self._members: dict[str, Any] = {"entry": entry, "peer": peer}
         self._lines: Counter[str] = Counter()
 
     def report(self, what: str, detail: str, run: str | None) -> None:
@@ -50,9 +54,14 @@ class LinkObserver:
         if self._lines[what] > MAX_REPORTS:
             return
         last = self._lines[what] == MAX_REPORTS
-        more = "further ones are only counted" if last else None
         self._log.say(
-            Said.LINK_REPORT, what=what, detail=detail or None, run=run, note=more, **self._members
+            Said.LINK_REPORT,
+            level="info" if what in HARMLESS else None,
+            what=what,
+            detail=detail or None,
+            run=run,
+            note="further ones are only counted" if last else None,
+            **self._members,
         )
 
     def fault(self, error: BaseException) -> None:

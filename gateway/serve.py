@@ -13,6 +13,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Protocol
 
+import attrs
 import trio
 
 from fleetgate.core.hub import open_hub
@@ -63,7 +64,8 @@ FIXED = ("journal", "name", "admin", "lost_after", "open_runs")
 
 
 class Gateway:
-    """A gateway at work on one config."""
+    """A gateway at work on one config. In `config` the settings that no reload changes are those
+    that it started with."""
 
     def __init__(
         self,
@@ -96,7 +98,8 @@ class Gateway:
         except JournalError as error:
             self._observer.reload_refused(error)
             return
-        self.config = config
+        at_work = {key: getattr(self.config.gateway, key) for key in FIXED}
+        self.config = attrs.evolve(config, gateway=attrs.evolve(config.gateway, **at_work))
         if changed:
             self._observer.needs_restart(changed)
         if not failed:

@@ -1,5 +1,7 @@
 """What holds for every test: properties have no stopwatch, the whole suite uses every core."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -12,3 +14,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """None, so every core, for the whole suite; 0, so in this process, for chosen files,
     where a debugger and `-s` must work."""
     return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else None
+
+
+def pytest_configure() -> None:
+    """A shell starts what it runs in the background with SIGINT ignored, and that is inherited
+    by every process that a test starts: there an interrupt would do nothing."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

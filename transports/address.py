@@ -25,7 +25,7 @@ FORMS: Final = {
 DEFAULT_PORTS: Final = {"ws": 80, "wss": 443}
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_UNFIT = re.compile(r"[\x00-\x20\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @attrs.frozen(slots=True)
@@ -58,7 +58,7 @@ def parse_address(text: str) -> Address:
     scheme, colon, rest = text.partition(":")
     if not colon or scheme not in FORMS:
         raise AddressError(f"{text!r} is no address: wanted one of {', '.join(FORMS.values())}")
-    if _UNFIT.search(text):
+    if _CONTROL.search(text) or (" " in text and scheme != "unix"):
         raise _unwanted(text, scheme, "it holds a space or a control character")
     if scheme == "stdio":
         if rest:

@@ -14,7 +14,7 @@ from fleetgate.core.limits import Limits
 from fleetgate.core.routing import OPERATOR
 from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable, path_of
 from fleetgate.gateway.commands import exits
-from fleetgate.gateway.commands.asking import UsageError, ask
+from fleetgate.gateway.commands.asking import UsageError, ask, complain
 from fleetgate.gateway.commands.output import Column, moment, say, write_json, write_table
 from fleetgate.gateway.render import Line
 
@@ -22,23 +22,23 @@ MAX_INPUT: Final = Limits().order_size
 """Bytes of one input, as the hub has it."""
 
 WORKERS: Final[tuple[Column, ...]] = (
-    ("WORKER", lambda line: line["worker"]),
-    ("STATE", lambda line: line["liveness"]),
-    ("SINCE", lambda line: moment(line["since"])),
-    ("RUNS", lambda line: line["runs"]),
-    ("FREE", lambda line: "any" if line["free"] is None else line["free"]),
-    ("TAKES", lambda line: line["inputs"]),
+    Column("WORKER", lambda line: line["worker"]),
+    Column("STATE", lambda line: line["liveness"]),
+    Column("SINCE", lambda line: moment(line["since"]), 2),
+    Column("RUNS", lambda line: line["runs"], 1),
+    Column("FREE", lambda line: "any" if line["free"] is None else line["free"], 1),
+    Column("TAKES", lambda line: line["inputs"], 3),
 )
 
 RUNS: Final[tuple[Column, ...]] = (
-    ("RUN", lambda line: line["run"]),
-    ("STATE", lambda line: line["state"]),
-    ("INPUT", lambda line: line["input"]),
-    ("WORKER", lambda line: line["worker"]),
-    ("CREATED", lambda line: moment(line["created"])),
-    ("TOOK", lambda line: _took(line)),
-    ("EVENTS", lambda line: line["last_seq"]),
-    ("WAITS FOR", lambda line: line["approvals"]),
+    Column("RUN", lambda line: line["run"]),
+    Column("STATE", lambda line: line["state"]),
+    Column("INPUT", lambda line: line["input"], 2),
+    Column("WORKER", lambda line: line["worker"]),
+    Column("CREATED", lambda line: moment(line["created"]), 4),
+    Column("TOOK", lambda line: _took(line), 3),
+    Column("EVENTS", lambda line: line["last_seq"], 5),
+    Column("WAITS FOR", lambda line: line["approvals"], 1),
 )
 
 
@@ -69,7 +69,7 @@ def run_status(arguments: Namespace) -> int:
             say(line)
         for key, value in status.items():
             if not isinstance(value, list | dict):
-                say(f"{key}: {value}")
+                say(f"{key}: {value} s" if key == "uptime" else f"{key}: {value}")
         say(f"journal: {journal['url']}, {journal['items']} writes wait for their commit")
         write_table(_LINKS, status["entries"])
         return exits.OK
@@ -88,11 +88,11 @@ def _alarm(journal: Line) -> Iterator[str]:
 
 
 _LINKS: Final[tuple[Column, ...]] = (
-    ("ENTRY", lambda line: line["entry"]),
-    ("FACING", lambda line: line["facing"]),
-    ("PROTOCOL", lambda line: line["protocol"]),
-    ("ADDRESS", lambda line: line["address"]),
-    ("LINKS", lambda line: len(line["links"])),
+    Column("ENTRY", lambda line: line["entry"]),
+    Column("FACING", lambda line: line["facing"], 2),
+    Column("PROTOCOL", lambda line: line["protocol"], 3),
+    Column("ADDRESS", lambda line: line["address"]),
+    Column("LINKS", lambda line: len(line["links"]), 1),
 )
 
 
@@ -141,17 +141,18 @@ def run_send(arguments: Namespace) -> int:
     try:
         body = _input(arguments)
     except UsageError as error:
-        from fleetgate.gateway.commands.asking import complain
-
         complain(str(error))
         return exits.USAGE
 
     async def question(client: AdminClient) -> int:
         run = run_id(arguments.run)
+        line: Line = {}
         if body is not None:
-            await client.post(path_of("runs", run, "input"), body)
+            line = (await client.post(path_of("runs", run, "input"), body))["run"]
         if arguments.close:
-            await client.post(path_of("runs", run, "close"))
+            line = (await client.post(path_of("runs", run, "close")))["run"]
+        if arguments.json:
+            write_json(line)
         return exits.OK
 
     return ask(arguments, question)
@@ -228,10 +229,13 @@ async def _order(
 
 def run_drain(arguments: Namespace) -> int:
     """`gateway drain`: a worker, or the gateway itself."""
+    if flaw := _misused(arguments):
+        complain(flaw)
+        return exits.USAGE
 
     async def question(client: AdminClient) -> int:
         if arguments.worker is None:
-            return await _drain_gateway(client, wait=arguments.wait)
+            return await _drain_gateway(client, arguments)
         path = path_of("workers", arguments.worker, "drain")
         line = (await client.post(path, {"on": not arguments.undo}))["worker"]
         if arguments.json:
@@ -243,14 +247,39 @@ def run_drain(arguments: Namespace) -> int:
     return ask(arguments, question)
 
 
-async def _drain_gateway(client: AdminClient, *, wait: bool) -> int:
-    await client.post(path_of("drain"))
-    say("the gateway drains: it takes no new runs, and ends once its peers are told")
-    while wait:
+def _misused(arguments: Namespace) -> str | None:
+    """What makes no sense. A word left out must not end the gateway."""
+    if arguments.worker is None and arguments.undo:
+        return (
+            "drain --undo needs a WORKER: a gateway that drains cannot be told to go on; "
+            "nothing was done"
+        )
+    if arguments.worker is not None and arguments.wait:
+        return "drain --wait is for the gateway itself, not for a WORKER; nothing was done"
+    return None
+
+
+async def _drain_gateway(client: AdminClient, arguments: Namespace) -> int:
+    answer = await client.post(path_of("drain"))
+    if not arguments.json:
+        say("the gateway drains: it takes no new runs, and ends once its peers are told")
+    if arguments.wait:
+        await _ended(client)
+    if arguments.json:
+        write_json({**answer, "ended": arguments.wait})
+    elif arguments.wait:
+        say("the gateway has ended")
+    return exits.OK
+
+
+async def _ended(client: AdminClient) -> None:
+    while True:
         try:
             await client.get(path_of("status"))
         except Unreachable:
-            say("the gateway has ended")
-            break
-        await trio.sleep(0.2)
-    return exits.OK
+            return
+        await trio.sleep(POLL)
+
+
+POLL: Final = 0.2
+"""Seconds between two looks whether the gateway still answers."""

@@ -18,6 +18,13 @@ WITHIN: Final = 45.0
 """Seconds for the whole show; it takes about fifteen."""
 
 
+PATIENCE: Final = 30.0
+"""Seconds to wait for any one thing; the longest takes some six."""
+
+LOG_LINES: Final = 8
+"""Lines of a log that are shown where its process ended by itself."""
+
+
 class DemoFailed(Exception):
     """The show could not be played to its end. The text says what was waited for."""
 
@@ -45,6 +52,7 @@ class Director:
         self._answers: dict[str, dict[str, Any]] = {}
         self._ready: set[str] = set()
         self._news = trio.Event()
+        self._killed = False
         self.restarts = 0
 
     async def play(self) -> list[Judgement]:
@@ -60,7 +68,7 @@ class Director:
         raise DemoFailed(f"not over within {WITHIN:.0f} s; still open: {self._open()}")
 
     async def _act(self, nursery: trio.Nursery) -> None:
-        gateway = await self._start_gateway()
+        gateway = await self._start_gateway(nursery)
         await self._start_host(nursery)
         client = await self._start_client(nursery)
         for case in cases.BEFORE_THE_KILL:
@@ -73,20 +81,32 @@ class Director:
         await self._saw(cases.STDIN, "colour?")
         await self._saw(cases.TICKER, cases.KILL_AT)
         self._show.say(f"kill -9 {gateway.pid}: the gateway is gone, its runs go on at the host")
+        self._killed = True
         await gateway.kill()
-        await self._start_gateway()
         self.restarts += 1
+        await self._start_gateway(nursery)
         await self._send(client, cases.STDIN, "green")
         await self._start_run(client, cases.AFTER)
         await self._until(lambda: not self._open(), "every run to end")
 
-    async def _start_gateway(self) -> Child:
+    async def _start_gateway(self, nursery: trio.Nursery) -> Child:
         child = await self._home.start(
             "gateway",
             *("serve", "--config", str(self._stage.config)),
         )
         self._show.say(f"gateway: pid {child.pid}, journal {self._stage.root}/journal.db")
+        nursery.start_soon(self._watch, child, self.restarts)
         return child
+
+    async def _watch(self, child: Child, restarts: int) -> None:
+        await child.process.wait()
+        if not (self._killed and restarts == 0):
+            raise self._ended(child)
+
+    def _ended(self, child: Child) -> DemoFailed:
+        log = self._stage.root / f"{child.name}.log"
+        tail = "".join(log.read_text(errors="replace").splitlines(keepends=True)[-LOG_LINES:])
+        return DemoFailed(f"the {child.name} ended by itself; its last words:\n{tail.rstrip()}")
 
     async def _start_host(self, nursery: trio.Nursery) -> None:
         child = await self._home.start(
@@ -124,7 +144,7 @@ class Director:
             self._news.set()
             self._news = trio.Event()
         await child.process.wait()
-        raise DemoFailed(f"the {child.name} ended by itself; see {self._stage.root}")
+        raise self._ended(child)
 
     async def _start_run(self, client: Child, case: Case) -> None:
         self._show.say(f"run {case.name}: {case.title}")
@@ -156,11 +176,11 @@ class Director:
         ]
 
     async def _until(self, holds: Callable[[], bool], what: str) -> None:
-        with trio.move_on_after(WITHIN) as scope:
+        with trio.move_on_after(PATIENCE) as scope:
             while not holds():
                 await self._news.wait()
         if scope.cancelled_caught:
-            raise DemoFailed(f"waited {WITHIN:.0f} s in vain for {what}")
+            raise DemoFailed(f"waited {PATIENCE:.0f} s in vain for {what}")
 
     def _judge(self, case: Case) -> Judgement:
         return judge(case, self._lines[case.name], self._stage.executed(case.name))

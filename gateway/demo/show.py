@@ -65,11 +65,17 @@ class JsonShow:
         sys.stdout.flush()
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Nobody watches any more: say so, where rich would end the process at once."""
+        raise BrokenPipeError
+
+
 class TextShow:
     """For people: on a terminal a table that changes, elsewhere a line for what matters."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(soft_wrap=True)
+        self._console = console or _Console(soft_wrap=True)
         self._counts: Counter[str] = Counter()
         self._last: dict[str, str] = {}
         self._live = Live(console=self._console, refresh_per_second=8, transient=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import tempfile
 from pathlib import Path
@@ -41,6 +42,11 @@ adapt.prompt = {{ argv = ["sh", "-c", "{{prompt}}"] }}
 """
 
 
+LONGEST: Final = 60
+"""Bytes of a directory for temporary files. A socket's path may have 107, and some forty of
+them are ours."""
+
+
 @attrs.frozen(slots=True)
 class Stage:
     """Where everything of one demo lies."""
@@ -75,8 +81,11 @@ class Stage:
 
 
 def set_stage() -> Stage:
-    """Make the directory and the config in it. Its path is short: a socket's may have 107 bytes."""
-    stage = Stage(Path(tempfile.mkdtemp(prefix="fleetgate-demo-")), free_port())
+    """Make the directory and the config in it: where temporary files go, but in /tmp where
+    the path of a socket there would be too long."""
+    usual = tempfile.gettempdir()
+    place = usual if len(os.fsencode(usual)) <= LONGEST else "/tmp"
+    stage = Stage(Path(tempfile.mkdtemp(prefix="fleetgate-demo-", dir=place)), free_port())
     stage.marks.mkdir()
     stage.config.write_text(_CONFIG.format(port=stage.port))
     return stage

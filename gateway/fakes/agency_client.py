@@ -10,7 +10,7 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.frontend import FrontEnd
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter
 from fleetgate.gateway.fakes.operations import CONTROLLER
-from fleetgate.gateway.fakes.options import add_common, settings_of
+from fleetgate.gateway.fakes.options import add_common, check_reachable, settings_of
 from fleetgate.gateway.fakes.running import run_fake
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.gateway.logs import Log
@@ -36,6 +36,7 @@ def run(argv: Sequence[str]) -> int:
     arguments = make_parser().parse_args(argv)
     settings = settings_of(agency.ADAPTER.southbound.settings, arguments.settings)
     address = f"unix:{os.path.abspath(arguments.socket)}"
+    check_reachable("--socket", address)
     entry = Entry("south", "daemon", "agency", address, False, settings)
     return run_fake(entry, NAME, journal_of(arguments.state), Log(arguments.log_level), _serve)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import typing
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
 from fleetgate.gateway.config_reader import Flawed, nearest, read
 from fleetgate.gateway.logs import LEVELS
-from fleetgate.transports.api import TlsFiles
+from fleetgate.transports.api import AddressError, Options, TlsFiles
+from fleetgate.transports.open import check_address
 
 _T = TypeVar("_T")
 
@@ -38,6 +39,22 @@ def add_tls(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-ca", metavar="FILE", help="verifies the peer's certificate")
     parser.add_argument("--tls-cert", metavar="FILE", help="our own certificate")
     parser.add_argument("--tls-key", metavar="FILE", help="its key")
+
+
+def check_reachable(option: str, address: str, tls: TlsFiles | None = None) -> None:
+    """Whether a peer could be reached there. Nothing is dialled.
+
+    Raises: `BadOption`, with the form that is wanted.
+    """
+    try:
+        check_address(address, Options(CHECKED_FRAMING, CHECKED_LIMIT, tls=tls), listener=False)
+    except AddressError as error:
+        raise BadOption(f"{option}: {error}") from None
+
+
+CHECKED_FRAMING: Final = "varint"
+CHECKED_LIMIT: Final = 1
+"""What stands in for the carriage of the protocol, which an address says nothing of."""
 
 
 def tls_of(arguments: argparse.Namespace) -> TlsFiles | None:

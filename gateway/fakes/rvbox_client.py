@@ -14,7 +14,13 @@ from fleetgate.gateway.fakes.agency_client import journal_of
 from fleetgate.gateway.fakes.frontend import FrontEnd
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter
 from fleetgate.gateway.fakes.operations import WORKER
-from fleetgate.gateway.fakes.options import add_common, add_tls, settings_of, tls_of
+from fleetgate.gateway.fakes.options import (
+    add_common,
+    add_tls,
+    check_reachable,
+    settings_of,
+    tls_of,
+)
 from fleetgate.gateway.fakes.running import run_fake
 from fleetgate.gateway.fakes.small import LOCAL, Small
 from fleetgate.gateway.local.launch import available_shells
@@ -57,6 +63,7 @@ def run(argv: Sequence[str]) -> int:
         shells=list(available_shells()),
     )
     tls = tls_of(arguments)
+    check_reachable("--connect", arguments.connect, tls)
     entry = Entry("north", "server", "rvbox", arguments.connect, False, settings, tls)
     local = LocalSettings(Path(arguments.state).absolute(), settings.max_running)
     log = Log(arguments.log_level)

@@ -7,19 +7,11 @@ from typing import Any, Final, Literal, TypeAlias
 import attrs
 from attrs import validators
 
+from fleetgate.protocols.ranges import not_negative, positive
+
 Framing: TypeAlias = Literal["frames", "lines"]
 
 _minor: Final = validators.in_((1, 2, 3, 4))
-
-
-def _positive(_: Any, member: attrs.Attribute[Any], value: float) -> None:
-    if value <= 0:
-        raise ValueError(f"{member.name} must be above 0")
-
-
-def _not_negative(_: Any, member: attrs.Attribute[Any], value: float) -> None:
-    if value < 0:
-        raise ValueError(f"{member.name} must be 0 or above")
 
 
 def _above_suspect_after(settings: Any, _: attrs.Attribute[Any], value: int) -> None:
@@ -43,19 +35,19 @@ class AgencyNorthboundSettings:
     providers: tuple[str, ...] = ("claude", "codex", "copilot", "grok")
     """Providers that a start may name; grok counts from minor 4 on."""
 
-    replay_bound: int = attrs.field(default=2048, validator=_not_negative)
+    replay_bound: int = attrs.field(default=2048, validator=not_negative)
     """Events of a run that an attachment may reach back, the genuine daemon's number. The
     journal keeps all of them: 0 offers all."""
 
-    hello_timeout: float = attrs.field(default=30.0, validator=_positive)
+    hello_timeout: float = attrs.field(default=30.0, validator=positive)
     """How long a client may take to say hello. The genuine daemon waits for ever, and so does
     strict parity."""
 
-    run_id_limit: int = attrs.field(default=1024, validator=_positive)
+    run_id_limit: int = attrs.field(default=1024, validator=positive)
     """Bytes of a run id: each is kept with the run for good. GUIs use some twenty. Strict parity
     has no limit but the frame's."""
 
-    lookback: int = attrs.field(default=16, validator=_not_negative)
+    lookback: int = attrs.field(default=16, validator=not_negative)
     """Events before an attachment's start that are read, and not sent, so that a character
     whose bytes came in two chunks of output survives a re-attachment between them."""
 
@@ -83,17 +75,17 @@ class AgencySouthboundSettings:
     acknowledge: bool = True
     """Tell the daemon which events are safe. It then forgets them, for every client."""
 
-    ack_every: int = attrs.field(default=64, validator=_positive)
+    ack_every: int = attrs.field(default=64, validator=positive)
     """Events after which an acknowledgement goes out at once: 32 of them to the daemon's own
     bound of 2048."""
 
-    ack_delay: float = attrs.field(default=0.1, validator=_positive)
+    ack_delay: float = attrs.field(default=0.1, validator=positive)
     """How long fewer events may wait for their acknowledgement."""
 
-    hello_timeout: float = attrs.field(default=10.0, validator=_positive)
+    hello_timeout: float = attrs.field(default=10.0, validator=positive)
     """How long the daemon may take to answer hello, and to list its runs."""
 
-    suspect_after: int = attrs.field(default=3, validator=_positive)
+    suspect_after: int = attrs.field(default=3, validator=positive)
     """Attachments to a run, behind one and the same event, that brought nothing of what was
     there before their link ended, after which the run is attached alone and last."""
 
@@ -101,10 +93,10 @@ class AgencySouthboundSettings:
     """Such attachments after which the run is not attached any more. Those from `suspect_after`
     on were to it alone, the last of them on a link that had stood for `suspect_poll`."""
 
-    suspect_poll: float = attrs.field(default=30.0, validator=_positive)
+    suspect_poll: float = attrs.field(default=30.0, validator=positive)
     """How often the daemon's list is read for runs that were given up, how long suspects wait
     at most for the other runs' replays, and a link must stand before a last attempt."""
 
-    request_timeout: float = attrs.field(default=60.0, validator=_positive)
+    request_timeout: float = attrs.field(default=60.0, validator=positive)
     """How long the daemon may leave requests unanswered without answering any: an injection
     alone may take it 15 s, and it works one request after another."""

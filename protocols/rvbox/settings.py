@@ -8,6 +8,7 @@ import attrs
 from attrs.validators import deep_iterable, in_, min_len
 
 from fleetgate.protocols.api import Carriage, WebSocketUse
+from fleetgate.protocols.ranges import not_negative, positive
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox.translate import PLATFORMS, SHELLS
 
@@ -24,41 +25,41 @@ class ServerSettings:
     """The server's side, which faces client daemons."""
 
     path: str = "/agent"
-    ping_every: float = 20.0
-    dead_after: float = 60.0
-    hello_timeout: float = 10.0
+    ping_every: float = attrs.field(default=20.0, validator=positive)
+    dead_after: float = attrs.field(default=60.0, validator=positive)
+    hello_timeout: float = attrs.field(default=10.0, validator=positive)
     """How long a link may take to its ClientHello."""
-    snapshot_timeout: float = 30.0
+    snapshot_timeout: float = attrs.field(default=30.0, validator=positive)
     """How long a client may take from a ReconcileRequest to its snapshot."""
-    accept_timeout: float = 30.0
+    accept_timeout: float = attrs.field(default=30.0, validator=positive)
     """How long a dispatch may stay unanswered before the two sides reconcile."""
-    cancel_kill_after: float = 10.0
+    cancel_kill_after: float = attrs.field(default=10.0, validator=not_negative)
     """How long after a cancel, which goes out as TERMINATE, a command that has not ended is
     killed. Counted from when the cancel was accepted, whatever links come between."""
-    full_retry: float = 30.0
+    full_retry: float = attrs.field(default=30.0, validator=positive)
     """How long until a dispatch that was refused for want of room is tried again, unless the
     client reports room before."""
-    reconcile_pause: float = 30.0
+    reconcile_pause: float = attrs.field(default=30.0, validator=not_negative)
     """The least time between two reconciles that a client's own errors bring about."""
-    ack_delay: float = 0.1
+    ack_delay: float = attrs.field(default=0.1, validator=not_negative)
     """How long an event may wait for its acknowledgement once it is durable."""
-    ack_events: int = 64
+    ack_events: int = attrs.field(default=64, validator=positive)
     """That many events of a command are acknowledged at once, whatever the delay."""
-    stdin_window: int = 1 << 20
+    stdin_window: int = attrs.field(default=1 << 20, validator=positive)
     """Bytes of input on their way per command: what a client buffers before it runs."""
-    script_window: int = 1 << 20
+    script_window: int = attrs.field(default=1 << 20, validator=positive)
     """Bytes of a script sent at a time, so that an upload does not fill the outbox."""
-    script_pace: float = 0.01
+    script_pace: float = attrs.field(default=0.01, validator=not_negative)
     """The pause behind each of them."""
-    script_attempts: int = 3
+    script_attempts: int = attrs.field(default=3, validator=positive)
     """How often a script is uploaded in all before the command is ended."""
-    held_back_orders: int = 10_000
-    held_back_size: int = 16 << 20
+    held_back_orders: int = attrs.field(default=10_000, validator=not_negative)
+    held_back_size: int = attrs.field(default=16 << 20, validator=not_negative)
     """Orders, and bytes of input in them, that wait while a session reconciles anew. Beyond
     either the link is closed: its successor's admission has them all."""
-    known_ended: int = 10_000
+    known_ended: int = attrs.field(default=10_000, validator=not_negative)
     """Ended commands remembered on a link, to tell a late event from a foreign one."""
-    lookups: int = 1_000
+    lookups: int = attrs.field(default=1_000, validator=not_negative)
     """Ended commands of one snapshot that are looked up in the journal; any further one is
     terminated, which has the same effect on it."""
 
@@ -68,8 +69,8 @@ class ClientSettings:
     """The client daemon's side, which faces a server."""
 
     path: str = "/agent"
-    ping_every: float = 20.0
-    dead_after: float = 60.0
+    ping_every: float = attrs.field(default=20.0, validator=positive)
+    dead_after: float = attrs.field(default=60.0, validator=positive)
     client_id: str = ""
     """Empty: the gateway's name."""
     daemon_version: str = "fleetgate"
@@ -81,23 +82,23 @@ class ClientSettings:
         default=("none", "sh", "bash"),
         validator=(min_len(1), deep_iterable(in_([name for name in SHELLS if name]))),
     )
-    max_running: int = 16
-    max_queued: int = 256
-    session_timeout: float = 120.0
+    max_running: int = attrs.field(default=16, validator=positive)
+    max_queued: int = attrs.field(default=256, validator=not_negative)
+    session_timeout: float = attrs.field(default=120.0, validator=positive)
     """How long a server may take to its welcome, its first request, and each result: longer
     than its journal takes, and no wait is without an end."""
-    retained: int = limits.RETAINED
+    retained: int = attrs.field(default=limits.RETAINED, validator=positive)
     """Commands retained at a time; beyond it a dispatch is answered QUEUE_FULL."""
-    tombstone_days: float = 7.0
-    tombstones: int = 10_000
+    tombstone_days: float = attrs.field(default=7.0, validator=not_negative)
+    tombstones: int = attrs.field(default=10_000, validator=not_negative)
     """Ended commands named to a server that asks for them: not older, and not more."""
-    waiting_messages: int = 256
-    waiting_size: int = 4 << 20
+    waiting_messages: int = attrs.field(default=256, validator=positive)
+    waiting_size: int = attrs.field(default=4 << 20, validator=not_negative)
     """Messages, and bytes in them, that wait for the answer to an earlier one about the same
     command. At either the link is not read until some are answered."""
-    early_stdin: int = 1 << 20
+    early_stdin: int = attrs.field(default=1 << 20, validator=not_negative)
     """Bytes of input taken for a command that does not run yet."""
-    script_memory: int = 64 << 20
+    script_memory: int = attrs.field(default=64 << 20, validator=positive)
     """Bytes of all scripts that are being uploaded: four of the largest size."""
     answer_approvals: bool = False
     """Whether a line `y` or `n` on the input of a command that waits for an approval answers it."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fleetgate.core.adaptation import Adaptation, ToCommand, ToPrompt
 from fleetgate.core.commands import Prompt, RunSpec, ShellCommand, ToolCall
 from fleetgate.core.errors import NoRoute, UnsupportedInput
-from fleetgate.core.routing import Overrides, Route, adapt, match, route_spec
+from fleetgate.core.routing import MAX_TOLD, Overrides, Route, adapt, match, route_spec
 from fleetgate.core.templates import parse
 from fleetgate.core.worker import InputKind
 
@@ -49,13 +49,21 @@ def test_when(when: dict[str, tuple[str, ...]], spec: RunSpec, fits: bool) -> No
     assert match(routes, "edge", spec).to == ("one" if fits else "rest")
 
 
-def test_no_route_names_the_entry_and_the_labels_but_not_their_values() -> None:
+def test_no_route_names_the_entry_the_facts_and_the_labels_but_not_their_values() -> None:
     with pytest.raises(NoRoute) as caught:
         match((Route("gui", "one"),), "edge", PROMPT)
     assert str(caught.value) == (
-        "no route from edge fits this run (input prompt, labels adapter); "
+        "no route from edge fits this run (input prompt, provider claude, model none, "
+        "permission none, labels adapter); "
         'add a [[route]] with from = "edge" whose `when` fits it'
     )
+
+
+def test_no_route_repeats_little_of_what_a_peer_says() -> None:
+    with pytest.raises(NoRoute) as caught:
+        match((), "edge", RunSpec(Prompt("hi", model="m" * 1000)))
+    assert str(caught.value).count("m" * MAX_TOLD) == 1
+    assert "m" * (MAX_TOLD + 1) not in str(caught.value)
 
 
 def test_set_changes_what_it_names_and_nothing_else() -> None:

@@ -91,12 +91,6 @@ def test_what_can_be_served(place: Path, south: str) -> None:
             'connect = "tcp://127.0.0.1:1"\ntoken = { env = "GW_TOKEN" }\n',
             "3: south.hosts: tokens are shown at a WebSocket's upgrade; tcp: has none",
         ),
-        (
-            'connect = "ftp://127.0.0.1:1"\n',
-            "3: south.hosts: 'ftp://127.0.0.1:1' is no address: wanted one of unix:/path/to/socket,"
-            " tcp://HOST:PORT, tls://HOST:PORT, ws://HOST[:PORT]/PATH, wss://HOST[:PORT]/PATH, "
-            "stdio:, memory:NAME",
-        ),
     ],
 )
 def test_what_cannot(place: Path, south: str, problem: str) -> None:

@@ -8,18 +8,43 @@ import types
 
 import pytest
 
+from fleetgate import __version__
 from fleetgate.gateway import cli
 from fleetgate.gateway.cli import main
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["nonsense"], ["check"], ["serve"], ["tail"], ["signal", "r", "x"]]
+    "argv",
+    [
+        [],
+        ["nonsense"],
+        ["check"],
+        ["serve"],
+        ["tail"],
+        ["tail", "r", "--after", "-1"],
+        ["tail", "r", "--after=-1"],
+        ["signal", "r", "x"],
+        ["run", "--timeout", "nan", "--line", "x"],
+        ["run", "--timeout=-1", "--line", "x"],
+        ["run", "--name", "a/b", "--line", "x"],
+    ],
 )
 def test_what_makes_no_sense_is_exit_code_2(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv) == 2
     assert "usage: gateway" in capsys.readouterr().err
+
+
+def test_the_version_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"fleetgate {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["--", "ls", "-l"], ["--quiet", "--", "ls", "-l"]])
+def test_a_program_to_run_keeps_its_own_options(words: list[str]) -> None:
+    made = cli.make_parser().parse_args(["run", *words])
+    assert made.command == ["ls", "-l"]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from fleetgate.gateway.config_entries import MAX_SECRET, Secret, SecretUnreadable, read_entry
 from fleetgate.gateway.config_reader import Flawed
+from fleetgate.gateway.testing import plain_adapter
 
 
 def test_a_secret_is_read_at_each_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -60,3 +61,35 @@ def test_without_a_known_protocol_its_own_keys_are_not_judged(tmp_path: Path) ->
         read_entry("south", table, ("south", 0), tmp_path, {})
     (flaw,) = caught.value.flaws
     assert flaw.path == ("south", 0, "protocol")
+
+
+def _flaws(table: object, base: Path) -> dict[str, str]:
+    with pytest.raises(Flawed) as caught:
+        read_entry("south", table, ("south", 0), base, {"plain": plain_adapter()})
+    return {str(flaw.path[-1]): flaw.message for flaw in caught.value.flaws}
+
+
+def test_a_misspelt_protocol_key_is_named_with_its_neighbour(tmp_path: Path) -> None:
+    found = _flaws({"name": "a", "protocl": "plain", "connect": "unix:a", "greeting": 1}, tmp_path)
+    assert found["protocol"] == "is missing"
+    assert found["protocl"] == "unknown key; did you mean protocol?"
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    table = {"name": "No", "protocol": "plain", "listen": "ftp://h", "tls": 5, "bogus": 1}
+    found = _flaws(table, tmp_path)
+    assert set(found) == {"name", "listen", "tls", "bogus"}
+    assert "is no address: wanted one of unix:" in found["listen"]
+
+
+@pytest.mark.parametrize("key", ["name", "protocol", "listen"])
+def test_what_stands_in_for_a_wrong_value_causes_no_further_flaw(key: str, tmp_path: Path) -> None:
+    table = {"name": "a", "protocol": "plain", "listen": "unix:a", key: 5}
+    assert _flaws(table, tmp_path) == {key: "expected a string, got a number"}
+
+
+def test_a_path_with_a_space_is_an_address(tmp_path: Path) -> None:
+    table = {"name": "a", "protocol": "plain", "listen": "unix:run/s"}
+    base = tmp_path / "my files"
+    read = read_entry("south", table, ("south", 0), base, {"plain": plain_adapter()})
+    assert read.address == f"unix:{base}/run/s"

@@ -51,6 +51,15 @@ def test_reports_become_a_line_and_a_counter_and_are_muted_when_they_repeat() ->
     assert counters.snapshot() == {"frame_ignored": MAX_REPORTS + 30, "other": 1}
 
 
+def test_a_report_warns_unless_it_tells_what_went_well() -> None:
+    log, stream = _log()
+    link = LinkObserver(log, Counters(), "hosts", "peer")
+    link.report("frame_ignored", "", None)
+    link.report("rvbox_reconciled", "2 runs", None)
+    seen = [(line["event"], line["level"]) for line in _lines(stream)]
+    assert seen == [("link_report", "warning"), ("link_report", "info")]
+
+
 def test_a_fault_is_told_by_its_kind_and_place_and_not_its_text() -> None:
     log, stream = _log()
     try:

@@ -136,9 +136,14 @@ async def test_whatever_is_wrong_with_a_file_ends_nothing(running: Running) -> N
 
 
 async def test_what_counts_after_a_restart_only_is_named(running: Running) -> None:
-    running.file = attrs.evolve(CONFIG, gateway=GatewaySettings("sqlite:/x", name="other"))
-    await running.send(signal.SIGHUP)
-    assert ("needs_restart", ("journal", "name")) in running.seen.said
+    changed = GatewaySettings("sqlite:/x", name="other", drain_timeout=3.0)
+    running.file = attrs.evolve(CONFIG, gateway=changed)
+    for _ in range(2):
+        running.seen.said.clear()
+        await running.send(signal.SIGHUP)
+        assert ("needs_restart", ("journal", "name")) in running.seen.said
+    assert running.gateway is not None
+    assert running.gateway.config.gateway == GatewaySettings("memory:", drain_timeout=3.0)
 
 
 async def test_an_entry_that_cannot_start_is_exit_code_1() -> None:

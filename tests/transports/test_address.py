@@ -9,6 +9,7 @@ from fleetgate.transports.api import AddressError
 
 GOOD = [
     ("unix:/run/gw/s.sock", Address("unix", path="/run/gw/s.sock")),
+    ("unix:/my files/s", Address("unix", path="/my files/s")),
     ("unix:s.sock", Address("unix", path="s.sock")),
     ("tcp://127.0.0.1:7000", Address("tcp", "127.0.0.1", 7000)),
     ("tcp://[::1]:0", Address("tcp", "::1", 0)),
@@ -45,7 +46,8 @@ def test_a_port_is_needed_except_where_the_web_has_one() -> None:
         ("TCP://h:1", "is no address"),
         ("unix:", "one path follows"),
         ("unix:///run/s", "one path follows"),
-        ("unix:/run/a b", "a space"),
+        ("unix:/run/a\nb", "a control character"),
+        ("ws://h/a b", "a space"),
         ("tcp:h:1", "host is missing"),
         ("tcp://:1", "host is missing"),
         ("tcp://h:99999", "wanted tcp://HOST:PORT"),

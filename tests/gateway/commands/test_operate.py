@@ -96,12 +96,23 @@ async def test_send(
     run = await started(hub)
     assert await command("send", run, "ä") == 0
     assert await _given(worker, 1) == c.SendInput(run, "ä".encode(), newline=True)
-    assert await command("send", run, "x", "--no-newline") == 0
+    assert await command("send", run, "--no-newline", "x") == 0
     assert await _given(worker, 2) == c.SendInput(run, b"x")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n")))
     assert await command("send", run, "-", "--close") == 0
     assert await _given(worker, 3) == c.SendInput(run, b"\xff\n")
     assert await _given(worker, 4) == c.CloseInput(run)
+
+
+async def test_send_says_what_became_of_the_run_where_json_is_wanted(
+    command: Command, hub: Hub, worker: HandWorker, capsys: Capture
+) -> None:
+    run = await started(hub)
+    assert await command("send", run, "--close", "--json", "hello") == 0
+    (line,) = _objects(capsys.readouterr().out)
+    assert line["run"] == run
+    assert await _given(worker, 1) == c.SendInput(run, b"hello", newline=True)
+    assert await _given(worker, 2) == c.CloseInput(run)
 
 
 async def test_sending_nothing_or_too_much(
@@ -121,6 +132,7 @@ async def test_sending_nothing_or_too_much(
         (("a1",), e.Decision.ALLOW_ONCE, None),
         (("--similar",), e.Decision.ALLOW_SIMILAR, None),
         (("--deny",), e.Decision.DENY, None),
+        (("--deny", "a1"), e.Decision.DENY, None),
         (("--value", "42"), e.Decision.VALUE, "42"),
     ],
 )
@@ -180,6 +192,21 @@ async def test_drain_the_gateway(command: Command, drained: trio.Event, capsys: 
     assert await command("drain") == 0
     assert drained.is_set()
     assert "drains" in capsys.readouterr().out
+
+
+async def test_undoing_without_a_worker_ends_nothing(
+    command: Command, drained: trio.Event, capsys: Capture
+) -> None:
+    assert await command("drain", "--undo") == 2
+    assert "drain --undo needs a WORKER" in capsys.readouterr().err
+    assert await command("drain", "pool/w", "--wait") == 2
+    assert "drain --wait is for the gateway itself" in capsys.readouterr().err
+    assert not drained.is_set()
+
+
+async def test_drain_the_gateway_as_json(command: Command, capsys: Capture) -> None:
+    assert await command("drain", "--json") == 0
+    assert _objects(capsys.readouterr().out) == [{"draining": True, "ended": False}]
 
 
 async def test_no_gateway(command: Command, capsys: Capture) -> None:

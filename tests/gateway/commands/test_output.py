@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from fleetgate.gateway.commands.output import moment, say, write_json, write_table
+from fleetgate.gateway.commands.output import Column, moment, say, write_json, write_table
 
 COLUMNS = (
-    ("NAME", lambda line: line["name"]),
-    ("OTHER", lambda line: line.get("other")),
+    Column("NAME", lambda line: line["name"]),
+    Column("OTHER", lambda line: line.get("other"), 1),
 )
 LINES = [{"name": "a", "other": ["x", "y"]}, {"name": "b\x1b[2J\tc\nd", "other": None}]
 
@@ -38,6 +38,25 @@ def test_on_a_terminal_a_table_is_drawn_and_no_markup_or_escape_acts(
     assert "[red]x[/red]" in text
     assert "^[]0;title^G" in text
     assert "\x1b]0" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "left_out"),
+    [("q" * 60, "z" * 10, False), ("q" * 60, "z" * 30, True), ("q" * 200, "z", True)],
+)
+def test_a_narrow_terminal_leaves_out_what_matters_less_and_cuts_nothing(
+    name: str, other: str, left_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    write_table(COLUMNS, [{"name": name, "other": other}])
+    text = terminal.getvalue()
+    assert text.count("q") == len(name)
+    assert "…" not in text
+    assert ("(too narrow for: OTHER; --json has all)" in text) is left_out
+    assert (other in text) is not left_out
 
 
 def test_json_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fleetgate.gateway.fakes.cli import FAKES, run
@@ -34,3 +36,22 @@ def test_bad_arguments_are_exit_code_2(
 ) -> None:
     assert run(argv) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rvbox-client", "--connect", "http://x"], "--connect: 'http://x' is no address: wanted"),
+        (["rvbox-client", "--connect", "ws://h:0/a"], "port 0 is for listening"),
+        (["agency-client", "--socket", "s" * 200], "choose a shorter one"),
+        (["agency-client", "--socket", "a\nb"], "a control character"),
+    ],
+)
+def test_where_nobody_can_be_is_said_before_anything_is_done(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "state"
+    more = ["--client-id", "h", "--exec"] if words[0] == "rvbox-client" else []
+    assert run([*words, *more, "--state", str(state)]) == 2
+    assert said in capsys.readouterr().err
+    assert not state.exists()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +15,9 @@ from hypothesis import strategies as st
 from fleetgate.core.commands import CancelScope, Prompt, RunSpec, ShellCommand, Signal
 from fleetgate.core.events import Decision
 from fleetgate.gateway.fakes import operations as ops
+from fleetgate.gateway.fakes.cli import FAKES
 from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER, BadLine, read_operation
+from fleetgate.gateway.spec import SPEC_KEYS
 
 
 def read(**members: object) -> tuple[str | None, ops.Operation]:
@@ -103,3 +109,40 @@ def test_a_worker_takes_other_operations_than_a_controller() -> None:
 def test_any_bytes_are_an_operation_or_a_bad_line(line: bytes) -> None:
     with pytest.raises(BadLine):
         read_operation(line, CONTROLLER)
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "fakes.md"
+
+
+def _described(name: str, kind: type[Any]) -> tuple[str, list[str], list[str]]:
+    members = [
+        f"{field.name}{'' if field.default is attrs.NOTHING else '?'}"
+        for field in attrs.fields(kind)
+        if field.name != "spec"
+    ]
+    sides = {"agency-client": CONTROLLER, "rvbox-client": WORKER}
+    return name, members, [side for side, known in sides.items() if name in known]
+
+
+def _documented() -> list[tuple[str, list[str], list[str]]]:
+    table = PAGE.read_text().partition("## Operations")[2].partition("## The spec")[0]
+    rows = [line.strip("|").split("|") for line in table.splitlines() if line[:3] == "| `"]
+    return [
+        (
+            name.strip().strip("`"),
+            [name + mark for name, mark in re.findall(r"`(\w+)`(\??)", members)],
+            [side.strip() for side in sides.split(",")],
+        )
+        for name, members, sides, _ in rows
+    ]
+
+
+def test_the_page_has_every_operation_with_its_members_and_side() -> None:
+    known = {**CONTROLLER, **WORKER}
+    assert sorted(_documented()) == sorted(_described(*each) for each in known.items())
+
+
+def test_the_page_has_every_fake_and_every_member_of_a_spec() -> None:
+    named = set(re.findall(r"`([\w-]+)`", PAGE.read_text()))
+    assert set(FAKES) <= named
+    assert named >= SPEC_KEYS

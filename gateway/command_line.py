@@ -1,0 +1,96 @@
+"""What argparse lacks for our commands: options anywhere, and numbers with a range."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any, Final
+
+_BEHIND: Final = "\0"
+"""Marks a word that stands behind `--` and begins with a dash. No word of a command line holds it,
+and argparse takes a word that begins with it for no option."""
+
+
+class Intermixed(argparse.ArgumentParser):
+    """A parser of a command whose options may stand before, between and behind its words.
+
+    Plain argparse gives an optional word its default as soon as an option follows, and then has no
+    place for the word itself.
+    """
+
+    _inside = False
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - its overloads
+        self, args: Any = None, namespace: Any = None
+    ) -> Any:
+        """As argparse has it, which calls this again for the options and then for the words."""
+        if self._inside:
+            return super().parse_known_args(args, namespace)
+        self._inside = True
+        try:
+            made, extra = self.parse_known_intermixed_args(_marked(args or ()), namespace)
+        finally:
+            self._inside = False
+        for name, value in list(vars(made).items()):
+            setattr(made, name, _unmarked(value))
+        return made, [word.removeprefix(_BEHIND) for word in extra]
+
+
+def _unmarked(value: Any) -> Any:
+    match value:
+        case str():
+            return value.removeprefix(_BEHIND)
+        case [*words]:
+            return [_unmarked(each) for each in words]
+        case _:
+            return value
+
+
+def _marked(words: Any) -> list[str]:
+    """The words without `--`: argparse forgets it between its two rounds."""
+    given = list(words)
+    if "--" not in given:
+        return given
+    at = given.index("--")
+    behind = (f"{_BEHIND}{word}" if word[:1] == "-" else word for word in given[at + 1 :])
+    return [*given[:at], *behind]
+
+
+def seconds(text: str) -> float:
+    """A time from a command line.
+
+    Raises: `argparse.ArgumentTypeError`.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise argparse.ArgumentTypeError(f"expected seconds, 0 or more, got {text!r}")
+    return number
+
+
+def count(text: str) -> int:
+    """A whole number from a command line.
+
+    Raises: `argparse.ArgumentTypeError`.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got {text!r}")
+    return int(text)
+
+
+MAX_DIGITS: Final = 18
+"""Digits of a number: what the journal holds."""
+
+
+def own_name(text: str) -> str:
+    """A run's name, which `admin/` is put before.
+
+    Raises: `argparse.ArgumentTypeError`.
+    """
+    if not text or "/" in text:
+        raise argparse.ArgumentTypeError(
+            f"expected a name without '/' (its id will be admin/NAME), got {text!r}"
+        )
+    return text

@@ -1,0 +1,64 @@
+"""Options anywhere, and numbers with a range."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from itertools import permutations
+
+import pytest
+
+from fleetgate.gateway.command_line import Intermixed, count, own_name, seconds
+
+
+def _parser() -> Intermixed:
+    parser = Intermixed()
+    parser.add_argument("run")
+    parser.add_argument("text", nargs="?")
+    parser.add_argument("--close", action="store_true")
+    parser.add_argument("--reason")
+    return parser
+
+
+@pytest.mark.parametrize("order", [*permutations([("--close",), ("--reason", "why"), ("r",)])])
+def test_options_stand_anywhere(order: tuple[tuple[str, ...], ...]) -> None:
+    made = _parser().parse_args([*(word for words in order for word in words), "t"])
+    assert (made.run, made.text, made.close, made.reason) == ("r", "t", True, "why")
+
+
+def test_a_parser_is_used_again() -> None:
+    parser = _parser()
+    for _ in range(2):
+        assert parser.parse_args(["r", "--close", "t"]).text == "t"
+        assert parser.parse_args(["r"]).text is None
+
+
+@pytest.mark.parametrize("text", ["-x", "--close", "--", "t"])
+def test_behind_two_dashes_nothing_is_an_option(text: str) -> None:
+    made = _parser().parse_args(["r", "--reason", "why", "--", text])
+    assert (made.run, made.text, made.close) == ("r", text, False)
+
+
+def test_what_nobody_knows_is_named_as_it_was_written(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        _parser().parse_args(["r", "t", "--", "-y"])
+    err = capsys.readouterr().err
+    assert "unrecognized arguments: -y" in err
+    assert "\0" not in err
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        *((seconds, text) for text in ("-1", "nan", "inf", "x", "")),
+        *((count, text) for text in ("-1", "1.5", "x", "", "9" * 19, "²")),
+        *((own_name, text) for text in ("", "a/b", "/")),
+    ],
+)
+def test_what_is_out_of_range_is_refused(read: Callable[[str], object], text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="expected"):
+        read(text)
+
+
+def test_what_is_in_range() -> None:
+    assert (seconds("1.5"), count("12"), own_name("a")) == (1.5, 12, "a")
