@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -42,7 +43,8 @@ def run(argv: Sequence[str]) -> int:
     except (BenchFailed, OSError) as error:
         sys.stderr.write(f"gateway bench: {error}\n")
         return 1
-    result = Result(f"{started:%Y-%m-%dT%H:%M:%SZ}", invocation(), facts, plan, samples)
+    when = f"{started:%Y-%m-%dT%H:%M:%SZ}"
+    result = Result(when, invocation(), facts, plan, samples, os.getloadavg())
     path.write_text(to_json(result))
     sys.stdout.write(f"{to_text(result)}\nraw data: {path}\n")
     return 0

@@ -26,13 +26,16 @@ FORMAT: Final = 1
 
 @attrs.frozen(slots=True)
 class Result:
-    """Everything of one bench. `started` is an ISO 8601 time in UTC."""
+    """Everything of one bench. `started` is an ISO 8601 time in UTC. `load` is the machine's load
+    averages behind the last trial, over 1, 5 and 15 minutes: the bench's own processes, and
+    whatever else ran meanwhile."""
 
     started: str
     arguments: Sequence[str]
     machine: Machine
     plan: Plan
     samples: Sequence[tuple[Trial, Sample]]
+    load: tuple[float, float, float]
 
     @property
     def pairs(self) -> list[Pair]:
@@ -47,6 +50,7 @@ def to_json(result: Result) -> str:
         "started": result.started,
         "arguments": list(result.arguments),
         "machine": attrs.asdict(result.machine),
+        "load": result.load,
         "plan": attrs.asdict(result.plan),
         "throughput": [attrs.asdict(each) for each in throughputs(result.pairs)],
         "latency": [attrs.asdict(each) for each in latencies(result.pairs)],
@@ -76,15 +80,18 @@ def to_text(result: Result) -> str:
 def _machine_lines(result: Result) -> Iterator[str]:
     m = result.machine
     packages = ", ".join(f"{name} {number}" for name, number in m.packages.items())
-    load = " ".join(f"{each:.2f}" for each in m.load)
     yield f"- started {result.started}, commit {m.commit or 'unknown'}"
     yield f"- {m.processors} x {m.processor}, {m.memory / (1 << 30):.1f} GiB, {m.system}"
-    yield f"- load before the first trial: {load}"
+    yield f"- load before the first trial {_load(m.load)}, behind the last one {_load(result.load)}"
     yield (
         f"- journals on {m.file_system}: a durable write of 4 KiB takes {m.sync_p50:.0f} µs "
         f"(p50), {m.sync_p99:.0f} µs (p99)"
     )
     yield f"- {m.python}, SQLite {m.sqlite}, {packages}"
+
+
+def _load(load: Iterable[float]) -> str:
+    return " ".join(f"{each:.2f}" for each in load)
 
 
 _THROUGHPUT: Final = (

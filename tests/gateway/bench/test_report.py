@@ -38,13 +38,15 @@ RESULT = Result(
         (Trial(2, Kind.RELAY, PACED), Sample(5, 1, 5.0, 1.0, 1, (1000, 2000, 3000, 4000, 5000))),
         (Trial(2, Kind.BRIDGE, PACED), Sample(5, 1, 5.0, 1.0, 1, (5000, 6000, 7000, 8000, 9000))),
     ],
+    load=(3.0, 2.0, 1.0),
 )
 
 
 def test_the_table_has_a_row_for_each_size_and_each_percentile() -> None:
     lines = to_text(RESULT).splitlines()
     assert "- started 2030-01-01T00:00:00Z, commit unknown" in lines
-    assert "- load before the first trial: 0.50 0.25 0.12" in lines
+    loads = "before the first trial 0.50 0.25 0.12, behind the last one 3.00 2.00 1.00"
+    assert f"- load {loads}" in lines
     rows = [line for line in lines if line.startswith("|")]
     assert len({line.count("|") for line in rows[:3]}) == 1
     assert rows[2] == (
@@ -57,6 +59,7 @@ def test_the_raw_data_holds_every_sample_and_how_it_was_taken() -> None:
     document = json.loads(to_json(RESULT))
     assert document["format"] == FORMAT
     assert document["machine"]["commit"] is None
+    assert document["load"] == [3.0, 2.0, 1.0]
     assert document["plan"]["sizes"] == list(Plan().sizes)
     assert document["throughput"][0]["ratio"] == 0.5
     assert [each["added"] for each in document["latency"]] == [4, 4]
