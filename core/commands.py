@@ -80,8 +80,10 @@ class RunSpec:
     `bypass`) or empty. `approvals`: gated tool calls are put to the controller.
     `interactive`: input may be sent while it runs. `timeout` bounds the work,
     `expires` the instant until which it may wait in a queue. `resume` is a worker's
-    own session id to continue. `labels` are what routes match on. `native` keeps what
-    only the asking protocol understands, under that protocol's name.
+    own session id to continue. `labels` are what routes match on. `announce`: the run
+    records an event as soon as it may wait for a worker, for a controller whose protocol
+    speaks of that. `native` keeps what only the asking protocol understands, under that
+    protocol's name.
     """
 
     input: Input
@@ -96,6 +98,7 @@ class RunSpec:
     session: SessionId | None = None
     resume: str | None = None
     labels: Mapping[str, str] = NOTHING
+    announce: bool = False
     metadata: Mapping[str, Json] = NOTHING
     native: Mapping[str, Json] = NOTHING
 

@@ -60,8 +60,9 @@ MAX_NOTE: Final = 4096
 class Router(Protocol):
     """Where runs of a northbound entry go."""
 
-    def route(self, link: str, spec: c.RunSpec) -> tuple[str, c.RunSpec]:
+    def route(self, link: str, spec: c.RunSpec, created: int = 0) -> tuple[str, c.RunSpec]:
         """The southbound entry that takes this run, and the spec as its workers get it.
+        `created`: when the run was accepted, in Unix nanoseconds.
 
         Raises: `NoRoute`, `UnsupportedInput`.
         """
@@ -146,7 +147,7 @@ class Hub:
                 return WorkerList(tuple(workers[id].status() for id in sorted(workers)))
 
     def _route(self, run: Run) -> Run:
-        pool, routed = self.router.route(run.origin.link, run.spec)
+        pool, routed = self.router.route(run.origin.link, run.spec, run.created)
         return attrs.evolve(run, pool=pool, routed=None if routed == run.spec else routed)
 
     async def _command(self, command: c.RunCommand, key: str | None = None) -> Accepted:

@@ -124,7 +124,11 @@ def start(command: c.StartRun, now: int) -> Verdict:
     run = Run(command.run, command.spec, command.origin, created=now)
     if run.awaits_script:
         return Verdict(run, (e.StateChanged(S.QUEUED, "awaiting_script"),))
-    return Verdict(run)
+    return Verdict(run, _announced(run.spec))
+
+
+def _announced(spec: c.RunSpec) -> tuple[e.Event, ...]:
+    return (e.StateChanged(S.QUEUED, "queued"),) if spec.announce else ()
 
 
 def decide(run: Run, command: c.RunCommand) -> Verdict:
@@ -191,7 +195,8 @@ def _supply_script(run: Run, command: c.SupplyScript) -> Verdict:
             f"SHA-256; {len(command.data)} bytes came"
         )
     whole = attrs.evolve(given, script=attrs.evolve(script, data=command.data))
-    return Verdict(attrs.evolve(run, spec=attrs.evolve(run.spec, input=whole)))
+    spec = attrs.evolve(run.spec, input=whole)
+    return Verdict(attrs.evolve(run, spec=spec), _announced(spec))
 
 
 def _input(run: Run, command: c.SendInput | c.CloseInput) -> Verdict:

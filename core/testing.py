@@ -316,6 +316,7 @@ def specs(given: SearchStrategy[c.Input] | None = None) -> SearchStrategy[c.RunS
         session=_perhaps(session_ids()),
         resume=_perhaps(texts()),
         labels=named,
+        announce=st.booleans(),
         metadata=json_objects(),
         native=json_objects(),
     )

@@ -146,7 +146,7 @@ def router_of(
     local: Mapping[str, frozenset[InputKind]] | None = None,
 ) -> RouteTable:
     """The router that a config describes."""
-    inputs: dict[str, frozenset[InputKind]] = {
-        entry.name: adapters[entry.protocol].southbound.inputs for entry in config.south
-    }
-    return RouteTable(config.routes, {**inputs, **(local or {})})
+    south = {entry.name: adapters[entry.protocol].southbound for entry in config.south}
+    inputs = {name: side.inputs for name, side in south.items()} | dict(local or {})
+    prepare = {n: side.prepare for n, side in south.items() if side.prepare is not None}
+    return RouteTable(config.routes, inputs, prepare)

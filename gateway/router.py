@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from fleetgate.core.commands import RunSpec
 from fleetgate.core.routing import ANY_LINK, Route, adapt, match, route_spec
 from fleetgate.core.worker import InputKind
 
+Prepare: TypeAlias = Callable[[RunSpec, int], RunSpec]
+"""A protocol's `Side.prepare`."""
+
+NO_PREPARING: Final[Mapping[str, Prepare]] = MappingProxyType({})
+
 
 class RouteTable:
     """The hub's router over a config's routes. `inputs` are, for each southbound entry, the
-    kinds of input that its protocol's workers take."""
+    kinds of input that its protocol's workers take; `prepare` its protocol's last word on a
+    spec, where it has one."""
 
-    def __init__(self, routes: Sequence[Route], inputs: Mapping[str, frozenset[InputKind]]) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        inputs: Mapping[str, frozenset[InputKind]],
+        prepare: Mapping[str, Prepare] = NO_PREPARING,
+    ) -> None:
         self._routes = tuple(routes)
         self._inputs = inputs
+        self._prepare = prepare
 
-    def route(self, link: str, spec: RunSpec) -> tuple[str, RunSpec]:
+    def route(self, link: str, spec: RunSpec, created: int = 0) -> tuple[str, RunSpec]:
         """The southbound entry for a run that came by `link`, and the spec as it gets it.
 
         Raises: `NoRoute`, `UnsupportedInput`.
         """
         chosen = match(self._routes, link, spec)
         accepts = self._inputs.get(chosen.to, frozenset())
-        return chosen.to, adapt(chosen, route_spec(chosen, spec), accepts)
+        routed = adapt(chosen, route_spec(chosen, spec), accepts)
+        prepare = self._prepare.get(chosen.to)
+        return chosen.to, routed if prepare is None else prepare(routed, created)
 
     def pools(self, link: str) -> Mapping[str, tuple[str, ...]]:
         """The entries that runs of `link` may go to, each with the provider names that its

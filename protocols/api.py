@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from fleetgate.core.answers import Answer
-from fleetgate.core.commands import Command, Order, ProbeWorkers, ReadUsage
+from fleetgate.core.commands import Command, Order, ProbeWorkers, ReadUsage, RunSpec
 from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Event, Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
@@ -340,13 +340,16 @@ class Carriage:
 @attrs.frozen(slots=True)
 class Side:
     """One side of a protocol: the attrs class of its settings (every member with a
-    default; durations in seconds, as people write them), and its connections. `inputs` are
-    the kinds of input that the workers of a southbound side take."""
+    default; durations in seconds, as people write them), and its connections. Of a
+    southbound side, `inputs` are the kinds of input that its workers take, and `prepare`
+    gives a spec what the protocol's own options in `native` mean for the core while the run
+    waits for a worker; it gets the instant of the run's acceptance, in Unix nanoseconds."""
 
     settings: type[Any]
     open: Callable[[Any], Connection]
     carriage: Callable[[Any], Carriage]
     inputs: frozenset[InputKind] = frozenset()
+    prepare: Callable[[RunSpec, int], RunSpec] | None = None
 
 
 @attrs.frozen(slots=True)

@@ -23,11 +23,16 @@ from fleetgate.protocols.rvbox.settings import (
     server_carriage,
 )
 from fleetgate.protocols.rvbox.southbound import ServerConnection
+from fleetgate.protocols.rvbox.translate import with_expiry
 
 ADAPTER: Final = Adapter(
     name="rvbox",
     northbound=Side(ClientSettings, ClientConnection, client_carriage),
     southbound=Side(
-        ServerSettings, ServerConnection, server_carriage, inputs=frozenset({InputKind.SHELL})
+        ServerSettings,
+        ServerConnection,
+        server_carriage,
+        inputs=frozenset({InputKind.SHELL}),
+        prepare=with_expiry,
     ),
 )

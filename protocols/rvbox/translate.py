@@ -130,7 +130,13 @@ def _expiry(spec: c.RunSpec, created: int) -> int | None:
     after = native_of(spec).get("queue_expiry_ms")
     if spec.expires is not None or isinstance(after, bool) or not isinstance(after, int):
         return spec.expires
-    return min(created + after * 1_000_000, limits.FAR)
+    return min(max(created + after * 1_000_000, 0), limits.FAR)
+
+
+def with_expiry(spec: c.RunSpec, created: int) -> c.RunSpec:
+    """The spec with its `native.rvbox.queue_expiry_ms`, which counts from the run's acceptance
+    whether a host is there or not, as the instant until which the run may wait."""
+    return attrs.evolve(spec, expires=_expiry(spec, created))
 
 
 def _unknown_part(spec: c.RunSpec) -> bytes:
@@ -156,6 +162,7 @@ def to_run_spec(dispatch: w.CommandDispatch, *, approvals: bool = False) -> c.Ru
         expires=_near(dispatch.queue_expiry_time),
         approvals=approvals and spec.open_stdin,
         interactive=spec.open_stdin,
+        announce=True,
         native={NATIVE: _native(dispatch)},
     )
 

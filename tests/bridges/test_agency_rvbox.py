@@ -7,8 +7,12 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.answers import RunList
 from fleetgate.core.events import Outcome, Reason, RunState, Stream
+from fleetgate.core.hub import Hub
+from fleetgate.core.ids import RunId
 from fleetgate.core.limits import SECOND
+from fleetgate.core.run import Run
 
 OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
 FAILED = e.RunFinished(Outcome(RunState.FAILED, Reason.EXITED, exit_code=3))
@@ -173,6 +177,45 @@ async def test_a_run_started_while_no_host_is_there_waits_for_one(
     bridge.say(await bridge.given(), OK)
     await bridge.ended(run)
     bridge.check(run)
+
+
+async def test_a_host_says_that_a_command_waits_before_it_has_a_worker(
+    agency_to_rvbox, autojump_clock
+) -> None:
+    bridge = agency_to_rvbox
+    await bridge.host.stop()
+    await bridge.nursery.start(bridge.host.run)
+    run = await bridge.start()
+    await trio.sleep(10)
+    at_gateway = await the_run_of(bridge.gateway.hub)
+    assert (at_gateway.accepted, at_gateway.native_seq) == (True, 1)
+    await bridge.controller.hub.submit(c.CancelRun(run))
+    assert (await bridge.ended(run)).state is RunState.CANCELED
+    bridge.check(run)
+
+
+async def test_a_queue_expiry_counts_while_no_host_is_there(
+    agency_to_rvbox, autojump_clock
+) -> None:
+    bridge = agency_to_rvbox
+    await bridge.host.stop()
+    shell = c.ShellCommand(line="true")
+    spec = c.RunSpec(shell, native={"rvbox": {"queue_expiry_ms": 20_000}})
+    run = RunId("gui/waits")
+    await bridge.gateway.hub.submit(c.StartRun(run, spec, c.Origin("gui", "waits")))
+    await trio.sleep(19)
+    assert not (await the_run_of(bridge.gateway.hub)).state.terminal
+    await trio.sleep(2)
+    outcome = (await the_run_of(bridge.gateway.hub)).outcome
+    assert outcome is not None
+    assert outcome.reason is Reason.EXPIRED
+
+
+async def the_run_of(hub: Hub) -> Run:
+    answer = await hub.submit(c.ListRuns())
+    assert isinstance(answer, RunList)
+    (run,) = answer.runs
+    return run
 
 
 async def test_a_timeout_at_the_host_is_timed_out_at_the_client(

@@ -335,6 +335,19 @@ def test_a_run_waits_for_its_script_and_is_then_whole(data: bytes) -> None:
         decide(given_it.run, c.SupplyScript(RunId("r"), data))
 
 
+def test_a_run_says_that_it_waits_where_its_controller_is_to_hear_of_it() -> None:
+    waits = (e.StateChanged(S.QUEUED, "queued"),)
+    shell = c.ShellCommand(line="true")
+    for announce in (True, False):
+        spec = c.RunSpec(shell, announce=announce)
+        verdict = start(c.StartRun(RunId("r"), spec, c.Origin("gui", "r")), now=1)
+        assert verdict.events == (waits if announce else ())
+    spec = c.RunSpec(c.ShellCommand(script=make_script(b"true")), announce=True)
+    first = start(c.StartRun(RunId("r"), spec, c.Origin("gui", "r")), now=1)
+    assert first.events == (e.StateChanged(S.QUEUED, "awaiting_script"),)
+    assert decide(first.run, c.SupplyScript(RunId("r"), b"true")).events == waits
+
+
 @given(st.binary(max_size=20), st.binary(max_size=20))
 def test_a_script_that_is_not_the_announced_one_is_refused(data: bytes, came: bytes) -> None:
     spec = c.RunSpec(c.ShellCommand(script=make_script(data)))

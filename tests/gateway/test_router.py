@@ -1,5 +1,6 @@
 """Routes at work."""
 
+import attrs
 import pytest
 
 from fleetgate.core.commands import Prompt, RunSpec, ShellCommand
@@ -9,6 +10,19 @@ from fleetgate.core.worker import InputKind
 from fleetgate.gateway.router import RouteTable
 
 PROMPTS = frozenset({InputKind.PROMPT})
+
+
+def test_a_protocol_has_the_last_word_on_how_long_a_run_may_wait() -> None:
+    def expire(spec: RunSpec, created: int) -> RunSpec:
+        return attrs.evolve(spec, expires=created + 5)
+
+    table = RouteTable(
+        [Route("gui", "hosts", {"provider": ("shell",)}), Route("gui", "laptops")],
+        {"hosts": PROMPTS, "laptops": PROMPTS},
+        {"hosts": expire},
+    )
+    assert table.route("gui", RunSpec(Prompt("x", provider="shell")), 7)[1].expires == 12
+    assert table.route("gui", RunSpec(Prompt("x")), 7)[1].expires is None
 
 
 def test_a_run_goes_by_the_first_route_that_fits_with_what_it_sets() -> None:

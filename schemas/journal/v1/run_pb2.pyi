@@ -93,7 +93,7 @@ class Origin(_message.Message):
     def __init__(self, link: _Optional[str] = ..., native_run: _Optional[str] = ...) -> None: ...
 
 class RunSpec(_message.Message):
-    __slots__ = ("prompt", "shell_command", "tool_call", "workspace", "environment", "timeout", "expires", "permission", "approvals", "interactive", "background", "session", "resume", "labels", "metadata", "native")
+    __slots__ = ("prompt", "shell_command", "tool_call", "workspace", "environment", "timeout", "expires", "permission", "approvals", "interactive", "background", "session", "resume", "labels", "metadata", "native", "announce")
     class EnvironmentEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -124,6 +124,7 @@ class RunSpec(_message.Message):
     LABELS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     NATIVE_FIELD_NUMBER: _ClassVar[int]
+    ANNOUNCE_FIELD_NUMBER: _ClassVar[int]
     prompt: Prompt
     shell_command: ShellCommand
     tool_call: ToolCall
@@ -140,7 +141,8 @@ class RunSpec(_message.Message):
     labels: _containers.ScalarMap[str, str]
     metadata: _event_pb2.Json
     native: _event_pb2.Json
-    def __init__(self, prompt: _Optional[_Union[Prompt, _Mapping[str, _Any]]] = ..., shell_command: _Optional[_Union[ShellCommand, _Mapping[str, _Any]]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping[str, _Any]]] = ..., workspace: _Optional[_Iterable[str]] = ..., environment: _Optional[_Mapping[str, str]] = ..., timeout: _Optional[int] = ..., expires: _Optional[int] = ..., permission: _Optional[str] = ..., approvals: _Optional[bool] = ..., interactive: _Optional[bool] = ..., background: _Optional[bool] = ..., session: _Optional[str] = ..., resume: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., metadata: _Optional[_Union[_event_pb2.Json, _Mapping[str, _Any]]] = ..., native: _Optional[_Union[_event_pb2.Json, _Mapping[str, _Any]]] = ...) -> None: ...
+    announce: bool
+    def __init__(self, prompt: _Optional[_Union[Prompt, _Mapping[str, _Any]]] = ..., shell_command: _Optional[_Union[ShellCommand, _Mapping[str, _Any]]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping[str, _Any]]] = ..., workspace: _Optional[_Iterable[str]] = ..., environment: _Optional[_Mapping[str, str]] = ..., timeout: _Optional[int] = ..., expires: _Optional[int] = ..., permission: _Optional[str] = ..., approvals: _Optional[bool] = ..., interactive: _Optional[bool] = ..., background: _Optional[bool] = ..., session: _Optional[str] = ..., resume: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., metadata: _Optional[_Union[_event_pb2.Json, _Mapping[str, _Any]]] = ..., native: _Optional[_Union[_event_pb2.Json, _Mapping[str, _Any]]] = ..., announce: _Optional[bool] = ...) -> None: ...
 
 class Prompt(_message.Message):
     __slots__ = ("text", "system", "provider", "model", "effort", "extra_thinking", "messages")
