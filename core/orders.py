@@ -6,10 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 import attrs
+import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
-from fleetgate.core.errors import InvalidArgument, ResourceExhausted
+from fleetgate.core.errors import InvalidArgument, ResourceExhausted, Unavailable
 from fleetgate.core.giving import Giving
 from fleetgate.core.journal.api import Done, OpenOrder, PutOrder, PutRun
 from fleetgate.core.ledger import Ledger
@@ -17,6 +18,7 @@ from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run, Verdict, decide, give_input
 from fleetgate.core.sequence import split_bytes
 from fleetgate.core.slots import Slot
+from fleetgate.core.timers import NANOS
 
 
 class Orders:
@@ -75,7 +77,13 @@ class Orders:
         Raises: `Refusal`. Cancelled, it may or may not be performed.
         """
         self._check_size(command)
-        await slot.turn.acquire()
+        self._ledger.check()
+        with trio.move_on_after(self._limits.answer_within / NANOS) as scope:
+            await slot.turn.acquire()
+        if scope.cancelled_caught:
+            raise Unavailable(
+                f"the command before it of run {slot.run.id} is not durable yet; try again later"
+            )
         if key is not None and key in slot.keys:
             slot.turn.release()
             return Accepted(slot.seen(), slot.seen())

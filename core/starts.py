@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 
 import trio
@@ -10,7 +11,7 @@ import trio
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
 from fleetgate.core.deadlines import Deadlines
-from fleetgate.core.errors import Conflict, ResourceExhausted, Stopping
+from fleetgate.core.errors import Conflict, ResourceExhausted, Stopping, Unavailable
 from fleetgate.core.events import Event
 from fleetgate.core.giving import Giving
 from fleetgate.core.ids import RunId
@@ -19,6 +20,7 @@ from fleetgate.core.ledger import Ledger
 from fleetgate.core.orders import Orders
 from fleetgate.core.run import Run, decide, start
 from fleetgate.core.slots import Slot
+from fleetgate.core.timers import NANOS
 
 
 class Starts:
@@ -48,21 +50,38 @@ class Starts:
         Raises: `Refusal`. Cancelled, it may or may not be accepted.
         """
         await self.settled(command.run)
-        link, done = command.origin.link, trio.Event()
-        self._pending[command.run] = (link, done)
-        try:
-            return await self._start_alone(command)
-        finally:
-            del self._pending[command.run]
-            done.set()
-            self.tell()
+        self._pending[command.run] = (command.origin.link, trio.Event())
+        release = partial(self._release, command.run)
+        with ExitStack() as unless_in_line:
+            unless_in_line.callback(release)
+            prepared = await self._prepare(command)
+            if isinstance(prepared, Accepted):
+                return prepared
+            unless_in_line.pop_all()
+        slot, events = prepared
+        # Until the journal has settled it this id is taken: what is in line may yet be accepted,
+        # and a second slot would number the same events once more.
+        await self._ledger.commit(partial(self._enqueue, slot, events), settled=release)
+        return Accepted(None, slot.seen())
 
     async def settled(self, run: RunId) -> None:
-        """Wait while a run of this id is just being accepted."""
-        while (pending := self._pending.get(run)) is not None:
-            await pending[1].wait()
+        """Wait while a run of this id is just being accepted.
 
-    async def _start_alone(self, command: c.StartRun) -> Accepted:
+        Raises: `Unavailable`: it is not settled in time.
+        """
+        with trio.move_on_after(self._ledger.limits.answer_within / NANOS) as scope:
+            while (pending := self._pending.get(run)) is not None:
+                await pending[1].wait()
+        if scope.cancelled_caught:
+            raise Unavailable(f"run {run} is still being accepted; try again later")
+
+    def _release(self, run: RunId) -> None:
+        _, done = self._pending.pop(run)
+        done.set()
+        self.tell()
+
+    async def _prepare(self, command: c.StartRun) -> Accepted | tuple[Slot, Sequence[Event]]:
+        """The answer for a run that is known, or the slot and first events of a new one."""
         link = command.origin.link
         if link in self._stopping:
             raise Stopping(f"{link} is stopping and takes no new runs")
@@ -76,8 +95,7 @@ class Starts:
         self._check_room()
         verdict = start(command, self._ledger.clock())
         slot = Slot(*self._orders.opening(self._route(verdict.run)))
-        await self._ledger.commit(partial(self._enqueue, slot, verdict.events))
-        return Accepted(None, slot.seen())
+        return slot, verdict.events
 
     def _check_room(self) -> None:
         limit = self._ledger.limits.open_runs

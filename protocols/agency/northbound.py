@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from fleetgate.core import commands as c
 from fleetgate.core import errors
 from fleetgate.core.answers import Accepted, AccountList, Answer, ProviderList, RunList
-from fleetgate.core.errors import Refusal
+from fleetgate.core.errors import Refusal, RunEnded, RunNotFound
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
@@ -344,6 +344,8 @@ class AgencyNorthbound(Connection):
             return self._answer(id, wire.SessionInterrupted(interrupted))
 
         def canceled(answer: Answer) -> Steps:
+            if not isinstance(answer, Accepted | RunEnded | RunNotFound):
+                return self._answer(id, answers.unexpected(answer))
             did = interrupted or isinstance(answer, Accepted)
             return self._interrupt_next(id, left[1:], interrupted=did)
 

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import attrs
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
-from fleetgate.core.errors import Conflict, Stopping
-from fleetgate.core.events import RunState
+from fleetgate.core.errors import Conflict, Stopping, Unavailable
+from fleetgate.core.events import RunAssigned, RunState, StateChanged
 from fleetgate.core.hub import Hub
-from fleetgate.core.hub_testing import LINK, describe, start_run
-from fleetgate.core.journal.api import Journal
+from fleetgate.core.hub_testing import (
+    LINK,
+    HandWorker,
+    describe,
+    hub_on,
+    read_until,
+    start_run,
+    worker_info,
+)
+from fleetgate.core.journal.api import Journal, JournalConflict
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.journal.rows import Row
+from fleetgate.core.limits import SECOND, Limits
 
 
 async def test_a_run_that_is_just_being_accepted_counts_as_open(
@@ -83,3 +97,45 @@ async def test_I6_a_run_that_was_accepted_is_known_while_the_gateway_stops(hub: 
     assert isinstance(await hub.submit(start_run()), Accepted)
     with pytest.raises(Stopping):
         await hub.submit(start_run("two"))
+
+
+async def test_I6_a_start_that_is_late_in_the_journal_is_not_accepted_twice(
+    autojump_clock: MockClock,
+) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+    ):
+        await HandWorker(hub, worker_info()).join()
+        store = journal.store
+
+        async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+            await trio.sleep(10)
+            return await store(groups)
+
+        journal.store = slow  # type: ignore[method-assign]
+        start = attrs.evolve(start_run(), spec=attrs.evolve(start_run().spec, announce=True))
+        for late in ("in time", "still being accepted", "still being accepted"):
+            with pytest.raises(Unavailable, match=late):
+                await hub.submit(start)
+        journal.store = store  # type: ignore[method-assign]
+        await trio.sleep(60)
+        again = await hub.submit(start)
+        assert isinstance(again, Accepted)
+        assert again.run is not None
+        events = await read_until(hub, start.run, 2)
+        assert [type(each.event) for each in events[:2]] == [StateChanged, RunAssigned]
+
+
+async def test_a_command_behind_a_stuck_one_is_answered(autojump_clock: MockClock) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+    ):
+        await hub.submit(start_run())
+        slot = hub._ledger.slots[start_run().run]
+        await slot.turn.acquire()
+        with pytest.raises(Unavailable, match="not durable yet"):
+            await hub.submit(c.CancelRun(start_run().run))
+        slot.turn.release()
+        await hub.submit(c.CancelRun(start_run().run))

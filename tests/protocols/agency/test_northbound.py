@@ -625,6 +625,17 @@ def test_a_session_that_nobody_runs_is_not_interrupted() -> None:
         answered(play, key, errors.Unavailable("broken"), failed)
 
 
+def test_an_interrupt_that_cannot_be_made_durable_is_no_success() -> None:
+    spec = to_spec(attrs.evolve(REQUEST, provider="codex"))
+    run = make_run("a", spec=spec, native_session="thread-8")
+    with agree(play_daemon(version_minor=4), 4) as play:
+        key = asks(play, 8, INTERRUPT, c.ListRuns("gui", open_only=True))
+        asked = slot()
+        play.reply(key, RunList((run,))).expect(Submit(c.CancelRun(run.id), reply_to=asked))
+        failed = no(8, Code.INTERNAL, "agent control failed: broken")
+        answered(play, asked, errors.Unavailable("broken"), failed)
+
+
 def test_interrupts_that_name_nothing() -> None:
     with agree(play_daemon(version_minor=4), 4) as play:
         text = "unsupported provider: the session id is empty"
