@@ -17,7 +17,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 
 def pytest_configure() -> None:
-    """A shell starts what it runs in the background with SIGINT ignored, and that is inherited
-    by every process that a test starts: there an interrupt would do nothing."""
+    """A shell starts what it runs in the background with SIGINT ignored, `nohup` with SIGHUP
+    ignored, and that is inherited by every process that a test starts: there the signal would
+    do nothing."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
