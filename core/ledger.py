@@ -112,18 +112,10 @@ class Ledger:
         if slot is None:
             return await self.change_ended(id, partial(_acknowledged, through))
         before = slot.seen()
-
-        def confirm(done: Done) -> None:
-            reached = acknowledge(slot.run.acknowledged, slot.visible_seq, through)
+        reached = acknowledge(slot.run.acknowledged, slot.visible_seq, through)
+        if reached != slot.run.acknowledged:
             slot.run = attrs.evolve(slot.run, acknowledged=reached)
-            self.put(slot, done)
-
-        # Also what is confirmed already, while a row of the run is in line: this one is then
-        # durable after it.
-        if slot.puts or acknowledge(before.acknowledged, slot.visible_seq, through) != (
-            before.acknowledged
-        ):
-            await self.commit(confirm)
+            await self.commit(partial(self.put, slot))
         return before, slot.seen()
 
     async def change_ended(self, id: RunId, change: Callable[[Run], Run]) -> tuple[Run, Run]:
