@@ -240,7 +240,7 @@ def _resolve(run: Run, command: c.ResolveApproval) -> Verdict:
     return attrs.evolve(given, events=(said,))
 
 
-_ACTIVITY: Final = frozenset(
+ACTIVITY: Final = frozenset(
     {
         e.SessionOpened,
         e.TextProduced,
@@ -262,7 +262,7 @@ def evolve(run: Run, event: e.Event) -> Run:
     Raises: `IllegalTransition`, and nothing has changed.
     """
     kind = type(event)
-    if kind in _ACTIVITY:
+    if kind in ACTIVITY:
         return _active(run, event)
     match event:
         case e.RunAssigned():

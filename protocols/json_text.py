@@ -148,8 +148,8 @@ def quote(text: str) -> str:
     return _quote(text)
 
 
-def _plain(value: Any) -> Any:
-    """The containers that `Json` allows and `json` does not know."""
+def plain(value: Any) -> Any:
+    """For `default` of an encoder: the containers that `Json` allows and `json` does not know."""
     if isinstance(value, Mapping):
         return dict(cast(Mapping[str, Any], value))
     if isinstance(value, Sequence):
@@ -162,7 +162,7 @@ _encoder: Final = json.JSONEncoder(
     allow_nan=False,
     sort_keys=True,
     separators=(",", ":"),
-    default=_plain,
+    default=plain,
 )
 
 

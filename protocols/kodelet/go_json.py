@@ -11,10 +11,10 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final, TypeGuard
 
 from fleetgate.core.json import Json
-from fleetgate.protocols.json_text import DEPTH, Malformed, deeper
+from fleetgate.protocols.json_text import DEPTH, Malformed, deeper, plain
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _ESCAPED_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -146,16 +146,8 @@ def dump(value: Json) -> str:
     return _HALF.sub("\ufffd", _encoder.encode(value)).translate(_ESCAPED)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(cast(Mapping[str, Any], value))
-    if isinstance(value, Sequence):
-        return list(cast(Any, value))
-    raise TypeError(f"a {type(value).__name__} is not JSON")
-
-
 _encoder: Final = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain
 )
 
 

@@ -28,10 +28,10 @@ from fleetgate.protocols.api import (
     Steps,
     Submit,
 )
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, wire
 from fleetgate.protocols.kodelet import manifest as m
-from fleetgate.protocols.kodelet.deadlines import Deadlines
 from fleetgate.protocols.kodelet.errors import INTERNAL, RpcError, invalid
 from fleetgate.protocols.kodelet.lifecycle import dispatch
 from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, without_id

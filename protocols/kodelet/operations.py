@@ -12,9 +12,9 @@ from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Decision, Outcome, Recorded, RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.protocols.api import NO_STEPS, Ack, Follow, Report, Step, Steps, Submit, Unfollow
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import ui, wire
-from fleetgate.protocols.kodelet.deadlines import Deadlines
 from fleetgate.protocols.kodelet.errors import CANCELED
 from fleetgate.protocols.kodelet.operation import Operation
 from fleetgate.protocols.kodelet.peer import Answered, Oversize, Peer

@@ -30,9 +30,9 @@ from fleetgate.protocols.api import (
     WithdrawWorker,
     WorkerReady,
 )
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, ui, wire
-from fleetgate.protocols.kodelet.deadlines import Deadlines
 from fleetgate.protocols.kodelet.errors import RpcError, invalid
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.names import connection_id, runner_id

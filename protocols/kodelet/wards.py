@@ -22,11 +22,11 @@ from fleetgate.core.events import (
 from fleetgate.core.ids import RunId
 from fleetgate.core.worker import InputKind, kind_of
 from fleetgate.protocols.api import NO_STEPS, Record, Steps
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import manifest as m
 from fleetgate.protocols.kodelet import translate_events as te
 from fleetgate.protocols.kodelet import wire
-from fleetgate.protocols.kodelet.deadlines import Deadlines
 from fleetgate.protocols.kodelet.errors import RpcError, is_gone
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.names import run_id

@@ -9,8 +9,8 @@ import attrs
 from fleetgate.core.commands import DescribeRun, RunCommand
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import NO_STEPS, Opening, Send, Steps, Submit
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.deadlines import Deadlines
 from fleetgate.protocols.rvbox.mailbox import Mailboxes
 from fleetgate.protocols.rvbox.retained import Retention
 from fleetgate.protocols.rvbox.session import TRY_LATER, Session, about, closing

@@ -6,11 +6,11 @@ import attrs
 
 from fleetgate.core.events import Event
 from fleetgate.protocols.api import Record, ReportCapacity
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.acks import Acks
 from fleetgate.protocols.rvbox.assigned import Assigned, Command
-from fleetgate.protocols.rvbox.deadlines import Deadlines
 from fleetgate.protocols.rvbox.session import Session
 from fleetgate.protocols.rvbox.settings import ServerSettings
 from fleetgate.protocols.rvbox.state import Peer

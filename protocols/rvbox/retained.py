@@ -16,7 +16,7 @@ from fleetgate.core.commands import ShellCommand
 from fleetgate.core.events import RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.json import Json
-from fleetgate.core.run import Run
+from fleetgate.core.run import ACTIVITY, Run
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.script import Assembly
 from fleetgate.protocols.rvbox.stdin import WriteLog, answers_in
@@ -146,20 +146,7 @@ def state_of(run: Run, digest: bytes, *, tombstoned: bool) -> w.ReconcileCommand
     )
 
 
-_WORK: Final = frozenset(
-    {
-        e.RunStarted,
-        e.SessionOpened,
-        e.TextProduced,
-        e.ReasoningProduced,
-        e.OutputProduced,
-        e.MessageEnded,
-        e.ToolCalled,
-        e.ToolProgressed,
-        e.ToolReturned,
-        e.ApprovalRequested,
-    }
-)
+_WORK: Final = ACTIVITY | {e.RunStarted, e.ApprovalRequested}
 
 
 BURIED: Final = 10_000

@@ -71,7 +71,7 @@ def to_dispatch(issue_uuid: str, spec: c.RunSpec, created: int) -> w.CommandDisp
         issue_uuid=issue_uuid,
         issue_time=created,
         spec=asked,
-        queue_expiry_time=_expiry(spec, created),
+        queue_expiry_time=spec.expires,
     )
     digest = codec.request_digest(dispatch)
     return attrs.evolve(dispatch, immutable_request_sha256=digest)
@@ -126,17 +126,14 @@ def native_of(spec: c.RunSpec) -> Mapping[str, Json]:
     return kept if isinstance(kept, Mapping) else {}
 
 
-def _expiry(spec: c.RunSpec, created: int) -> int | None:
-    after = native_of(spec).get("queue_expiry_ms")
-    if spec.expires is not None or isinstance(after, bool) or not isinstance(after, int):
-        return spec.expires
-    return min(max(created + after * 1_000_000, 0), limits.FAR)
-
-
 def with_expiry(spec: c.RunSpec, created: int) -> c.RunSpec:
     """The spec with its `native.rvbox.queue_expiry_ms`, which counts from the run's acceptance
     whether a host is there or not, as the instant until which the run may wait."""
-    return attrs.evolve(spec, expires=_expiry(spec, created))
+    after = native_of(spec).get("queue_expiry_ms")
+    if spec.expires is not None or isinstance(after, bool) or not isinstance(after, int):
+        return spec
+    expires = min(max(created + after * 1_000_000, 0), limits.FAR)
+    return attrs.evolve(spec, expires=expires)
 
 
 def _unknown_part(spec: c.RunSpec) -> bytes:

@@ -1,4 +1,4 @@
-"""A hub with a worker, behind an admin socket, and the command line in a thread beside it."""
+"""A hub behind an admin socket, and the command line in a thread beside it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,11 @@ import pytest
 import trio
 
 from fleetgate.core.hub import Hub
-from fleetgate.core.hub_testing import HandWorker, hub_on, worker_info
-from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.admin.api import Api
 from fleetgate.gateway.admin.client import AdminClient
 from fleetgate.gateway.admin.server import open_admin
 from fleetgate.gateway.cli import main
 from fleetgate.gateway.render import Line
-
-
-@pytest.fixture
-async def hub() -> AsyncIterator[Hub]:
-    async with open_memory_journal() as journal, hub_on(journal) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def worker(hub: Hub) -> HandWorker:
-    worker = HandWorker(hub, worker_info())
-    await worker.join()
-    return worker
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from fleetgate.core.commands import RunSpec, ToolCall
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import Submit
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import testing as t
-from fleetgate.protocols.kodelet.deadlines import Deadlines
 from fleetgate.protocols.kodelet.operation import OpenRun, Operation
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Peer

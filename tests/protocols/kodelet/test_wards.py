@@ -3,8 +3,8 @@
 from fleetgate.core.commands import RunSpec, StartRun, ToolCall
 from fleetgate.core.events import RunFinished
 from fleetgate.core.ids import RunId
+from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import testing as t
-from fleetgate.protocols.kodelet.deadlines import Deadlines
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.peer import Peer
 from fleetgate.protocols.kodelet.settings import ControlPlaneSettings

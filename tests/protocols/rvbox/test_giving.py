@@ -39,7 +39,7 @@ from fleetgate.protocols.rvbox.testing import (
     make_run,
     talk_to_server,
 )
-from fleetgate.protocols.rvbox.translate import to_dispatch
+from fleetgate.protocols.rvbox.translate import to_dispatch, with_expiry
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 from fleetgate.protocols.testing import SECOND, START
@@ -223,7 +223,7 @@ def test_a_signal_that_is_no_cancel_is_followed_by_none() -> None:
 
 def expiring(id: str = UUID, after_ms: int = 500) -> Run:
     spec = RunSpec(ShellCommand(line="ls"), native={"rvbox": {"queue_expiry_ms": after_ms}})
-    return make_run(id, spec=spec)
+    return make_run(id, spec=with_expiry(spec, START))
 
 
 @pytest.mark.parametrize(

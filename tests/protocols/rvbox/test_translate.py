@@ -72,7 +72,8 @@ def test_given_stdin_needs_an_open_stdin() -> None:
 
 def test_a_queue_expiry_in_milliseconds_counts_from_the_issue_time() -> None:
     spec = attrs.evolve(LINE, native={"rvbox": {"queue_expiry_ms": 250}})
-    assert translate.to_dispatch(RUN, spec, 7).queue_expiry_time == 250_000_007
+    routed = translate.with_expiry(spec, 7)
+    assert translate.to_dispatch(RUN, routed, 7).queue_expiry_time == 250_000_007
 
 
 def test_a_script_is_announced_and_not_sent_along() -> None:

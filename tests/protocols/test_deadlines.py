@@ -1,5 +1,7 @@
+"""Deadlines by name over one wake."""
+
 from fleetgate.protocols.api import Wake
-from fleetgate.protocols.rvbox.deadlines import Deadlines
+from fleetgate.protocols.deadlines import Deadlines
 
 
 def test_the_driver_is_told_of_the_earliest_time_once() -> None:
@@ -34,3 +36,24 @@ def test_a_wake_for_what_was_cleared_finds_nothing_due() -> None:
     deadlines.clear("gone")
     assert deadlines.due(10) == []
     assert deadlines.wake() == ()
+
+
+def test_the_earliest_is_asked_for_once() -> None:
+    deadlines = Deadlines()
+    assert deadlines.wake() == ()
+    deadlines.set("a", 5)
+    deadlines.set("b", 3)
+    assert deadlines.wake() == (Wake(3),)
+    assert deadlines.wake() == ()
+    deadlines.clear("a")
+    assert deadlines.wake() == ()
+    assert "b" in deadlines
+    assert "a" not in deadlines
+
+
+def test_what_is_due_is_forgotten_earliest_first() -> None:
+    deadlines = Deadlines()
+    for name, at in (("late", 9), ("two", 2), ("one", 1)):
+        deadlines.set(name, at)
+    assert deadlines.due(2) == ["one", "two"]
+    assert deadlines.wake() == (Wake(9),)
