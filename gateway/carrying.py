@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from fleetgate.gateway.config_entries import Entry, Grant, SecretUnreadable
-from fleetgate.protocols.api import Carriage, WebSocketUse
+from fleetgate.protocols.carriage import Carriage, WebSocketUse
 from fleetgate.transports.api import Opening, Options, Rejection
 
 UNAUTHORIZED: Final = 401
@@ -31,14 +31,16 @@ def options_of(entry: Entry, carriage: Carriage) -> Options:
         ping_every=socket.ping_every if socket else None,
         dead_after=socket.dead_after if socket else None,
         headers=headers,
-        authorize=_authorize(entry, socket),
+        authorize=_authorize(entry, socket, carriage.in_band),
     )
 
 
 def _authorize(
-    entry: Entry, socket: WebSocketUse | None
+    entry: Entry, socket: WebSocketUse | None, in_band: bool
 ) -> Callable[[Opening], int | Rejection | None] | None:
     """Who is let in: as the entry's tokens say, and with the answers of the protocol."""
+    if in_band:
+        return None
     keeper = gatekeeper_of(entry, socket) if entry.tokens else None
     refuse = None if socket is None else socket.refuse
     if refuse is None:
@@ -81,8 +83,10 @@ class Gatekeeper:
     def identify(self, headers: Mapping[str, str]) -> str | None:
         """The identity that the request's token proves; None for none."""
         token = self._shown(headers)
-        if token is None:
-            return None
+        return None if token is None else self.whose(token)
+
+    def whose(self, token: str) -> str | None:
+        """The identity that a token proves; None for none."""
         shown = token.encode("utf-8", "replace")
         found: str | None = None
         for grant in self._grants:

@@ -18,7 +18,8 @@ from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_files import irregular
 from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
 from fleetgate.gateway.route_words import RouteWords, words_of
-from fleetgate.protocols.api import Adapter, Carriage
+from fleetgate.protocols.api import Adapter
+from fleetgate.protocols.carriage import Carriage
 from fleetgate.transports.address import DEFAULT_PORTS
 from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address

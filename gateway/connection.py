@@ -416,8 +416,9 @@ class Driver:
             await self._outbox.wait_idle()
         # The reader ends with the link, and this nursery with the reader: the goodbye is said
         # all the same. The link bounds it.
+        code = closing.status if self._link.speaks_status else closing.code
         with trio.CancelScope(shield=True):
-            await self._link.close(closing.code, closing.reason)
+            await self._link.close(closing.code if code is None else code, closing.reason)
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 

@@ -178,9 +178,11 @@ class Keeper:
     def _opening(self, link: Link) -> api.Opening:
         seen = link.opening
         entry = self.entry
-        socket = self._side.carriage(entry.settings).websocket
+        carriage = self._side.carriage(entry.settings)
+        socket = carriage.websocket
         keeper = gatekeeper_of(entry, socket)
         identity = keeper.identify(seen.headers) if entry.tokens else None
+        shown = entry.token.read() if entry.token is not None and carriage.in_band else None
         certified = entry.listens and entry.tls is not None and entry.tls.ca is not None
         return api.Opening(
             link=entry.name,
@@ -190,8 +192,10 @@ class Keeper:
             path=seen.path,
             headers=seen.headers,
             identities=(*seen.identities, *((identity,) if identity else ())),
-            authenticated=bool(entry.tokens) or certified,
+            authenticated=certified or (bool(entry.tokens) and not carriage.in_band),
             entropy=secrets.token_bytes(16),
+            token=shown,
+            identify=keeper.whose,
         )
 
     async def drain(self) -> None:

@@ -11,7 +11,8 @@ import attrs
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.protocols import api
-from fleetgate.protocols.api import Adapter, Carriage, Connection, Side, Steps
+from fleetgate.protocols.api import Adapter, Connection, Side, Steps
+from fleetgate.protocols.carriage import Carriage
 
 
 @attrs.define

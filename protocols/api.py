@@ -20,6 +20,7 @@ from fleetgate.core.events import Event, Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.worker import InputKind, Reports, WorkerInfo
+from fleetgate.protocols.carriage import Carriage
 
 # --- steps: either side
 
@@ -55,12 +56,14 @@ class Close:
 
     `code` is the close code where the carriage has one; None drops the link without a
     closing handshake. `reason` goes to the peer (where there is a place for it) and to the
-    log. `retry`: whether whoever dialled this link may dial again by itself.
+    log. `retry`: whether whoever dialled this link may dial again by itself. `status` goes
+    in place of `code` where the carriage ends a call with a gRPC status.
     """
 
     code: int | None
     reason: str
     retry: bool = True
+    status: int | None = None
 
 
 @attrs.frozen(slots=True)
@@ -218,6 +221,11 @@ Steps: TypeAlias = Sequence[Step]
 NO_STEPS: Steps = ()
 
 
+def nobody(token: str) -> str | None:
+    """Knows no token."""
+    return None
+
+
 @attrs.frozen(slots=True)
 class Opening:
     """What is known of a link when it opens.
@@ -238,6 +246,11 @@ class Opening:
     authenticated: bool = False
     """Whether the carriage demanded an identity; then `identities` binds the peer."""
     entropy: bytes = attrs.field(default=bytes(16), repr=False)
+    token: str | None = attrs.field(default=None, repr=False)
+    """What this end shows to its peer, where the protocol does so in a message."""
+    identify: Callable[[str], str | None] = attrs.field(default=nobody, repr=False, eq=False)
+    """Whom a token that the peer shows in a message speaks for, as the entry's `tokens` say;
+    None: nobody. Compares in constant time."""
 
 
 class Connection:
@@ -296,45 +309,6 @@ class Connection:
     def fenced(self, reason: str, now: int) -> Steps:
         """A newer link of the same worker has taken over; nothing from this one counts."""
         return NO_STEPS
-
-
-@attrs.frozen(slots=True)
-class Denial:
-    """An HTTP answer to an upgrade, in place of a link."""
-
-    status: int
-    body: bytes = b""
-    headers: Mapping[str, str] = NOTHING
-
-
-@attrs.frozen(slots=True)
-class WebSocketUse:
-    """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
-    are seconds (None: no pings).
-
-    `shown_token` finds the token in a request's headers (lower-case names) where the protocol
-    knows other forms than Bearer. `refuse` answers an upgrade, given the headers and whether the
-    entry's tokens let the peer in (None: let it in).
-    """
-
-    binary: bool
-    path: str
-    subprotocols: tuple[str, ...] = ()
-    ping_every: float | None = None
-    dead_after: float | None = None
-    shown_token: Callable[[Mapping[str, str]], str | None] | None = None
-    refuse: Callable[[Mapping[str, str], bool], Denial | None] | None = None
-
-
-@attrs.frozen(slots=True)
-class Carriage:
-    """How a protocol's frames are carried. `stream` names a framing of
-    `fleetgate.transports.framing` for byte streams (a test proves that it exists), None if
-    streams do not carry it. `limit` is the largest frame in bytes, both ways."""
-
-    stream: str | None
-    limit: int
-    websocket: WebSocketUse | None = None
 
 
 @attrs.frozen(slots=True)

@@ -15,7 +15,6 @@ from fleetgate.core.ids import Epoch
 from fleetgate.protocols.api import (
     Adapter,
     AnnounceWorker,
-    Carriage,
     Close,
     Connection,
     Opening,
@@ -31,6 +30,7 @@ from fleetgate.protocols.api import (
     Wake,
     WithdrawWorker,
 )
+from fleetgate.protocols.carriage import Carriage
 
 STEP_KINDS: Final[tuple[type[Any], ...]] = get_args(Step)
 """The closed union of steps, as classes."""

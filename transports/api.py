@@ -78,6 +78,8 @@ class Link(trio.abc.Channel[bytes]):
     """
 
     opening: Opening
+    speaks_status: bool = False
+    """Whether it ends with a gRPC status (0 to 16) in place of a close code."""
 
     @abstractmethod
     async def receive_some(self) -> Sequence[bytes]:

@@ -39,7 +39,6 @@ from fleetgate.protocols.agency.translate import (
 )
 from fleetgate.protocols.api import (
     NO_STEPS,
-    Carriage,
     Close,
     Connection,
     Opening,
@@ -52,6 +51,7 @@ from fleetgate.protocols.api import (
     Unfollow,
     Wake,
 )
+from fleetgate.protocols.carriage import Carriage
 
 _LATER_PROVIDERS: Final = {"grok": 4}
 """Providers that came with a later minor."""

@@ -38,7 +38,6 @@ from fleetgate.protocols.agency.translate_events import to_event
 from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
-    Carriage,
     Close,
     Connection,
     Opening,
@@ -51,6 +50,7 @@ from fleetgate.protocols.api import (
     Wake,
     WorkerReady,
 )
+from fleetgate.protocols.carriage import Carriage
 
 _NANOS: Final = 1_000_000_000
 

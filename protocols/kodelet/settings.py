@@ -8,7 +8,7 @@ import attrs
 
 from fleetgate.core.adaptation import Adaptation, Target, ToCommand, ToPrompt
 from fleetgate.core.templates import parse
-from fleetgate.protocols.api import Carriage, WebSocketUse
+from fleetgate.protocols.carriage import Carriage, WebSocketUse
 from fleetgate.protocols.kodelet import wire
 from fleetgate.protocols.kodelet.upgrade import refuse, shown_token
 

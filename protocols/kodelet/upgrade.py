@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from fleetgate.protocols.api import Denial
+from fleetgate.protocols.carriage import Denial
 from fleetgate.protocols.kodelet import go_json
 from fleetgate.protocols.kodelet.wire import ENDPOINT, SUBPROTOCOL
 

@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 from attrs.validators import deep_iterable, in_, min_len
 
-from fleetgate.protocols.api import Carriage, WebSocketUse
+from fleetgate.protocols.carriage import Carriage, WebSocketUse
 from fleetgate.protocols.ranges import not_negative, positive
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox.translate import PLATFORMS, SHELLS

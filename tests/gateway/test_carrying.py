@@ -8,10 +8,10 @@ import attrs
 import pytest
 import trio
 
-from fleetgate.gateway.carrying import Gatekeeper, options_of
+from fleetgate.gateway.carrying import Gatekeeper, gatekeeper_of, options_of
 from fleetgate.gateway.config_entries import Entry, Grant, Secret, SecretUnreadable
 from fleetgate.gateway.registry import adapters
-from fleetgate.protocols.api import Carriage, Denial, WebSocketUse
+from fleetgate.protocols.carriage import Carriage, Denial, WebSocketUse
 from fleetgate.transports.api import Opening, Rejection
 from fleetgate.transports.open import open_listener
 
@@ -120,3 +120,15 @@ async def test_kodelet_upgrades_on_a_socket(
     assert body in answer
     if first == "101":
         assert "sec-websocket-protocol: kodelet.runner.v1.jsonrpc" in answer.lower()
+
+
+def test_where_tokens_stand_in_messages_the_carriage_lets_everybody_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("T", "one")
+    entry = Entry(
+        "south", "n", "p", "ws://h:1/x", True, None, tokens=(Grant(Secret(env="T"), "a"),)
+    )
+    assert options_of(entry, Carriage(None, 100, USE, in_band=True)).authorize is None
+    keeper = gatekeeper_of(entry, USE)
+    assert (keeper.whose("one"), keeper.whose("two"), keeper.whose("")) == ("a", None, None)

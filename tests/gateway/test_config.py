@@ -14,7 +14,8 @@ from fleetgate.core.routing import Overrides, Route
 from fleetgate.core.templates import parse as template
 from fleetgate.gateway.config import MAX_CONFIG, MAX_DEPTH, ConfigError, load, parse, read_gateway
 from fleetgate.gateway.config_entries import Grant, Secret
-from fleetgate.protocols.api import Adapter, Carriage, Connection, Side
+from fleetgate.protocols.api import Adapter, Connection, Side
+from fleetgate.protocols.carriage import Carriage
 from fleetgate.transports.api import TlsFiles
 
 

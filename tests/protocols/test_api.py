@@ -9,7 +9,7 @@ import pytest
 from fleetgate.protocols import api
 
 STEPS: tuple[type[Any], ...] = get_args(api.Step)
-PARTS = (api.Denial, api.Opening, api.WebSocketUse, api.Carriage, api.Side, api.Adapter)
+PARTS = (api.Opening, api.Side, api.Adapter)
 
 CALLS = {
     name: call
@@ -57,5 +57,8 @@ def test_a_protocol_error_says_whose_fault_it_was() -> None:
 
 
 def test_an_opening_keeps_credentials_and_entropy_out_of_a_repr() -> None:
-    opening = api.Opening("edge", headers={"authorization": "Bearer 5ecret"}, entropy=b"5ecret")
+    assert api.Opening("edge").identify("anything") is None
+    opening = api.Opening(
+        "edge", headers={"authorization": "Bearer 5ecret"}, entropy=b"5ecret", token="5ecret"
+    )
     assert "5ecret" not in repr(opening)

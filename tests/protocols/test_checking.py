@@ -11,7 +11,6 @@ from fleetgate.core.errors import Unavailable
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import (
     Adapter,
-    Carriage,
     Close,
     Connection,
     Opening,
@@ -22,6 +21,7 @@ from fleetgate.protocols.api import (
     Submit,
     Wake,
 )
+from fleetgate.protocols.carriage import Carriage
 from fleetgate.protocols.checking import check_adapter
 from fleetgate.protocols.testing import SECOND
 

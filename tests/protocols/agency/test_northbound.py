@@ -31,7 +31,6 @@ from fleetgate.protocols.agency.testing import (
 )
 from fleetgate.protocols.agency.translate import to_snapshot, to_spec
 from fleetgate.protocols.api import (
-    Carriage,
     Close,
     Follow,
     Opening,
@@ -42,6 +41,7 @@ from fleetgate.protocols.api import (
     Unfollow,
     Wake,
 )
+from fleetgate.protocols.carriage import Carriage
 from fleetgate.protocols.testing import SECOND, Playbook, Sent, number, slot
 
 Code = wire.ErrorCode

@@ -34,7 +34,6 @@ from fleetgate.protocols.agency.translate import from_spec, to_spec
 from fleetgate.protocols.agency.translate_events import to_event, to_outcome
 from fleetgate.protocols.api import (
     Annotate,
-    Carriage,
     Close,
     Opening,
     Record,
@@ -43,6 +42,7 @@ from fleetgate.protocols.api import (
     Wake,
     WorkerReady,
 )
+from fleetgate.protocols.carriage import Carriage
 from fleetgate.protocols.testing import SECOND, Playbook, Sent, slot
 
 Code = wire.ErrorCode

@@ -1,0 +1,84 @@
+"""What a protocol asks of the carriage of its frames, in builtins.
+
+The driver's room turns it into a transport's options: protocols know no transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from fleetgate.core.json import NOTHING
+
+
+@attrs.frozen(slots=True)
+class Denial:
+    """An HTTP answer to an upgrade, in place of a link."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = NOTHING
+
+
+@attrs.frozen(slots=True)
+class WebSocketUse:
+    """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
+    are seconds (None: no pings).
+
+    `shown_token` finds the token in a request's headers (lower-case names) where the protocol
+    knows other forms than Bearer. `refuse` answers an upgrade, given the headers and whether the
+    entry's tokens let the peer in (None: let it in).
+    """
+
+    binary: bool
+    path: str
+    subprotocols: tuple[str, ...] = ()
+    ping_every: float | None = None
+    dead_after: float | None = None
+    shown_token: Callable[[Mapping[str, str]], str | None] | None = None
+    refuse: Callable[[Mapping[str, str], bool], Denial | None] | None = None
+
+
+@attrs.frozen(slots=True)
+class GrpcCall:
+    """One method of a gRPC service: whether its client, and its server, send any number of
+    messages or exactly one."""
+
+    client_streams: bool
+    server_streams: bool
+
+
+@attrs.frozen(slots=True)
+class GrpcUse:
+    """How a protocol uses gRPC: each call is a link of its own, a frame is one message, and
+    `Opening.path` is the call's path (`/package.Service/Method`).
+
+    `calls`: the methods that a listener serves. `dial`: the call that a dialler makes.
+    `descriptors`: serialized `FileDescriptorProto`s for reflection, each behind those it
+    imports. `final`: the statuses after which the dialler does not try again. `ping_every`:
+    seconds between our pings as a client (None: no pings). `pings_allowed_every`: seconds
+    between a client's pings that our server puts up with.
+    """
+
+    calls: Mapping[str, GrpcCall]
+    dial: str
+    descriptors: tuple[bytes, ...] = attrs.field(default=(), repr=False)
+    final: frozenset[int] = frozenset()
+    ping_every: float | None = 300.0
+    pings_allowed_every: float = 10.0
+
+
+@attrs.frozen(slots=True)
+class Carriage:
+    """How a protocol's frames are carried. `stream` names a framing of
+    `fleetgate.transports.framing` for byte streams (a test proves that it exists), None if
+    streams do not carry it. `limit` is the largest frame in bytes, both ways. `in_band`: tokens
+    are shown in messages, and the connection judges them (`Opening.identify`); the carriage
+    then lets everybody in."""
+
+    stream: str | None
+    limit: int
+    websocket: WebSocketUse | None = None
+    grpc: GrpcUse | None = None
+    in_band: bool = False
