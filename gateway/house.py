@@ -11,7 +11,7 @@ import attrs
 import trio
 
 from fleetgate.core.hub import Hub
-from fleetgate.core.journal.api import Journal, PutNote
+from fleetgate.core.journal.api import Journal, JournalFailing, PutNote
 from fleetgate.core.timers import Clock
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config
@@ -23,6 +23,14 @@ from fleetgate.transports.api import LinkError
 
 INSTANCES: Final = "instance"
 """The journal's space for the durable ids of entries."""
+
+STOP_WITHIN: Final = 5.0
+"""Seconds that the peers of an entry that is changed or gone may take to be told; then their
+links end all the same. Shorter than a `drain_timeout`, since its successor waits for the address."""
+
+KEEP_WITHIN: Final = 10.0
+"""Seconds until the ids of new entries must be durable; then nothing changes. As long as a
+command waits for its commit."""
 
 
 class HouseObserver(Protocol):
@@ -75,17 +83,18 @@ class House:
 
     async def apply(self, config: Config) -> list[Exception]:
         """Make the entries at work those of `config`: what is unchanged goes on undisturbed,
-        what is gone or changed ends its links, what is new starts. Answers what could not
-        start. Cancelled, some of it is done.
+        what is gone or changed ends its links, all side by side, what is new starts. Answers
+        what could not start. Cancelled, some of it is done.
 
-        Raises: `JournalError`, and nothing was changed.
+        Raises: `JournalError`: the ids of new entries are not durable, and nothing was changed.
         """
         wanted = {entry.name: entry for entry in config.entries}
         await self._keep_instances(wanted)  # first: where that fails, nothing was stopped
         self.hub.router = router_of(config, self._adapters, self._local)
-        for name, room in list(self._rooms.items()):
-            if wanted.get(name) != room.keeper.entry:
-                await self._stop(name, room)
+        async with trio.open_nursery() as nursery:
+            for name, room in self._rooms.items():
+                if wanted.get(name) != room.keeper.entry:
+                    nursery.start_soon(self._stop, name, room)
         errors: list[Exception] = []
         for name, entry in wanted.items():
             if name not in self._rooms:
@@ -97,20 +106,27 @@ class House:
         return errors
 
     async def _stop(self, name: str, room: _Room) -> None:
-        with trio.move_on_after(5):
+        with trio.move_on_after(STOP_WITHIN):
             await room.keeper.drain()
         room.scope.cancel()
         await room.done.wait()
         self._rooms.pop(name, None)
 
     async def _keep_instances(self, names: Iterable[str]) -> None:
-        kept = await self._journal.notes(INSTANCES)
-        self._instances = {name: id.decode() for name, id in kept.items()}
-        new = {name: str(uuid.uuid4()) for name in names if name not in self._instances}
-        if new:
-            writes = [PutNote(INSTANCES, name, id.encode()) for name, id in new.items()]
-            await self._journal.commit(writes)
-            self._instances |= new
+        with trio.move_on_after(KEEP_WITHIN) as scope:
+            kept = await self._journal.notes(INSTANCES)
+            known = {name: id.decode() for name, id in kept.items()}
+            new = {name: str(uuid.uuid4()) for name in names if name not in known}
+            if new:
+                writes = [PutNote(INSTANCES, name, id.encode()) for name, id in new.items()]
+                await self._journal.commit(writes)
+            self._instances = known | new
+        if scope.cancelled_caught:
+            # What was in line may yet become durable; the next attempt reads what became of it.
+            raise JournalFailing(
+                f"the journal did not keep the ids of new entries within {KEEP_WITHIN:g} s, so "
+                "nothing was changed; see to its disk and try again"
+            )
 
     async def _start(self, entry: Entry, gateway: str) -> None:
         around = Surroundings(

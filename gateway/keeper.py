@@ -202,7 +202,8 @@ class Keeper:
         """Have every peer told that the gateway stops, and end its link once it is. Links that
         come from now on are told at once. Cancelled, the links are as they are."""
         self._draining = True
-        self._emptied = trio.Event()
+        if self._emptied.is_set():  # else somebody may wait for it: an entry can be drained twice
+            self._emptied = trio.Event()
         for driver in list(self._drivers):
             driver.drain()
         async with trio.open_nursery() as nursery:

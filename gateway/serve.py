@@ -5,12 +5,14 @@ journal
     house         one keeper an entry; under it one driver a link
     admin         the operators' socket
     signals
+      reload      one at a time; a signal to end overtakes it
 """
 
 from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from typing import Protocol
 
 import attrs
@@ -82,7 +84,8 @@ class Gateway:
 
     async def reload(self) -> None:
         """Read the config file anew and change over to it. A file that cannot be used, or a
-        journal that cannot be written, changes nothing, and says so."""
+        journal that cannot be written, changes nothing, and says so. Cancelled, some of it is
+        done, and `config` is the old one."""
         try:
             config = self._load()
         except Exception as error:  # whatever is wrong with a file, what runs goes on
@@ -125,7 +128,8 @@ async def serve(
     admin: Admin,
 ) -> int:
     """Serve until a signal ends it: SIGTERM or SIGINT once to drain, again to end at once;
-    SIGHUP to reload. Answers the exit code: 1 where an entry cannot start at all.
+    SIGHUP to reload, which a signal to end cuts short. Answers the exit code: 1 where an entry
+    cannot start at all.
 
     Raises: `JournalError`.
     """
@@ -144,14 +148,29 @@ async def serve(
                 return 1
             await nursery.start(admin, gateway)
             observer.ready()
-            async for number in signals:
-                if number == signal.SIGHUP:
-                    await gateway.reload()
-                    continue
-                await _end(gateway, signals)
-                nursery.cancel_scope.cancel()
-                return 0
+            await _reload_until_told_to_end(gateway, signals)
+            await _end(gateway, signals)
+            nursery.cancel_scope.cancel()
     return 0
+
+
+async def _reload_until_told_to_end(gateway: Gateway, signals: AsyncIterator[int]) -> None:
+    # One reload may wait while another runs: it reads the file as it will be then, so that
+    # any number of further signals ask for no more than that.
+    ask, asked = trio.open_memory_channel[None](1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_reload_when_asked, gateway, asked)
+        async for number in signals:
+            if number != signal.SIGHUP:
+                break
+            with suppress(trio.WouldBlock):
+                ask.send_nowait(None)
+        nursery.cancel_scope.cancel()
+
+
+async def _reload_when_asked(gateway: Gateway, asked: trio.MemoryReceiveChannel[None]) -> None:
+    async for _ in asked:
+        await gateway.reload()
 
 
 async def _end(gateway: Gateway, signals: AsyncIterator[int]) -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import attrs
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core.commands import Prompt, RunSpec
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import TrioClock, hub_on
-from fleetgate.core.journal.api import Journal
-from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.journal.api import Journal, JournalFailing, Write
+from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.routing import Route
 from fleetgate.gateway.config import Config, GatewaySettings
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.house import INSTANCES, House
+from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.house import INSTANCES, STOP_WITHIN, House
 from fleetgate.gateway.testing import PlainSettings, SeenHouse, plain_adapter
 from fleetgate.transports.api import Link, LinkError, Options
 from fleetgate.transports.open import open_dialer
@@ -110,3 +111,42 @@ async def test_draining_tells_everybody(home: Home) -> None:
     for link in links:
         assert await link.receive() == b"bye"
     await wait_all_tasks_blocked()
+
+
+async def never(self: Driver) -> None:
+    await trio.sleep_forever()
+
+
+async def test_changed_entries_stop_side_by_side(
+    home: Home, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Driver, "finish", never)
+    entries = [attrs.evolve(GUI, name=f"gui-{n}", address=f"memory:gui-{n}") for n in range(4)]
+    await home.house.apply(config(*entries))
+    for entry in entries:
+        await home.dial(entry.name)
+    await wait_all_tasks_blocked()
+    began = trio.current_time()
+    await home.house.apply(config(*entries[:1]))
+    assert trio.current_time() - began == pytest.approx(STOP_WITHIN)
+    assert [keeper.entry.name for keeper in home.house.keepers] == ["gui-0"]
+
+
+async def test_I9_a_journal_that_does_not_answer_changes_nothing(
+    home: Home, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stuck(self: MemoryJournal, writes: Sequence[Write]) -> None:
+        await trio.sleep_forever()
+
+    await home.house.apply(config(GUI, routes=(Route("gui", "hosts"),)))
+    link = await home.dial("gui")
+    await link.receive()
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryJournal, "commit", stuck)
+        with pytest.raises(JournalFailing, match="within 10 s, so nothing was changed"):
+            await home.house.apply(config(HOSTS))
+    await link.send(b"still here")
+    assert await link.receive() == b"still here"
+    assert home.hub.router.pools("gui") == {"hosts": ()}
+    assert await home.house.apply(config(HOSTS)) == []
+    await (await home.dial("hosts")).receive()

@@ -14,6 +14,7 @@ from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import TrioClock, hub_on
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.config_entries import Entry, Grant, Secret
+from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.keeper import Keeper, Surroundings
 from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenEntry, plain_adapter
 from fleetgate.transports.api import DialRefused, Link, LinkError, Options
@@ -76,6 +77,26 @@ async def test_fault_11_draining_tells_every_peer_and_those_that_come_later(hub:
         late = await dial("memory:gui")
         with pytest.raises((trio.EndOfChannel, LinkError)):
             await late.receive()
+        nursery.cancel_scope.cancel()
+
+
+async def test_whoever_drains_an_entry_that_is_being_drained_ends_with_it(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def at_once(self: Driver) -> None: ...
+
+    monkeypatch.setattr(Driver, "drain", lambda self: None)
+    monkeypatch.setattr(Driver, "finish", at_once)
+    keeper, _ = make_keeper(hub, LISTENER)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        link = await dial("memory:gui")
+        await link.receive()
+        async with trio.open_nursery() as draining:
+            for _ in range(2):
+                draining.start_soon(keeper.drain)
+                await wait_all_tasks_blocked()
+            await link.send(b"end")
         nursery.cancel_scope.cancel()
 
 

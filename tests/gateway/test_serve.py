@@ -152,3 +152,59 @@ async def test_an_entry_that_cannot_start_is_exit_code_1() -> None:
     await running.go(attrs.evolve(CONFIG, north=(bad,)))
     assert running.code == 1
     assert running.seen.said == [("failed", "gui")]
+
+
+@attrs.define
+class Reloading:
+    """A file whose loading is counted, and links whose goodbye never ends."""
+
+    running: Running
+    loads: int = 0
+
+    def load(self) -> Config:
+        self.loads += 1
+        welcome = PlainSettings(f"welcome {self.loads}")
+        return attrs.evolve(CONFIG, north=(attrs.evolve(GUI, settings=welcome),))
+
+
+@pytest.fixture
+async def reloading(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Reloading]:
+    """A gateway in the middle of a reload."""
+
+    async def never(self: Driver) -> None:
+        await trio.sleep_forever()
+
+    running = Running()
+    reloading = Reloading(running)
+    monkeypatch.setattr(Driver, "finish", never)
+    monkeypatch.setattr(Running, "load", lambda self: reloading.load())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(running.go)
+        await wait_all_tasks_blocked()
+        await dial()
+        await running.send(signal.SIGHUP)
+        assert reloading.loads == 1
+        assert running.seen.said == [("ready", None)]
+        yield reloading
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_signal_to_end_overtakes_a_reload(reloading: Reloading) -> None:
+    running = reloading.running
+    await running.send(signal.SIGTERM)
+    assert running.seen.said[1:] == [("draining", None)]
+    assert running.code is None
+    await running.send(signal.SIGTERM)
+    assert running.code == 0
+
+
+async def test_reloads_asked_for_during_one_become_one(
+    reloading: Reloading, autojump_clock: trio.testing.MockClock
+) -> None:
+    for _ in range(5):
+        await reloading.running.send(signal.SIGHUP)
+    assert reloading.loads == 1
+    await trio.sleep(30)
+    assert reloading.loads == 2
+    assert reloading.running.seen.said[1:] == [("reloaded", None), ("reloaded", None)]
+    assert (await (await dial()).receive()).startswith(b"welcome 2")
