@@ -7,13 +7,9 @@ import pytest
 import trio.testing
 
 from fleetgate.core.journal.api import JournalFailing, PutNote
+from fleetgate.core.journal.checks_kept import check_forgotten
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
-from fleetgate.core.journal.testing import (
-    CHECKS,
-    Check,
-    check_failing,
-    check_forgotten,
-)
+from fleetgate.core.journal.testing import CHECKS, Check, check_failing
 
 
 @pytest.mark.parametrize("check", [*CHECKS, check_forgotten])

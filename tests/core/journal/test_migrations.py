@@ -12,8 +12,8 @@ from fleetgate.core.journal import tables
 from fleetgate.core.journal.api import Append, JournalError, JournalTooNew, PutRun, RunFilter, Write
 from fleetgate.core.journal.migrations import STEPS, migrate, version_of
 from fleetgate.core.journal.rows import prepare_all
+from fleetgate.core.journal.samples import make_events, make_run
 from fleetgate.core.journal.sqlite import open_sqlite_journal
-from fleetgate.core.journal.testing import make_events, make_run
 
 FIRST = Path(__file__).with_name("version-1.sql")
 """What the first version wrote, as `sqlite3 journal.db .dump` prints it."""

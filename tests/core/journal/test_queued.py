@@ -27,7 +27,7 @@ from fleetgate.core.journal.queued import (
     committing,
 )
 from fleetgate.core.journal.rows import NOTE_SIZE, Row
-from fleetgate.core.journal.testing import Answers
+from fleetgate.core.journal.samples import Answers
 from fleetgate.core.run import Run
 
 

@@ -21,7 +21,7 @@ from fleetgate.core.journal.rows import (
     prepare,
     size,
 )
-from fleetgate.core.journal.testing import ended, make_events, make_run
+from fleetgate.core.journal.samples import ended, make_events, make_run
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import LAST_SEQ
 from fleetgate.core.testing import histories, orders, runs

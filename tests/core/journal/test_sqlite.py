@@ -27,16 +27,10 @@ from fleetgate.core.journal.api import (
     PutRun,
     RunFilter,
 )
+from fleetgate.core.journal.checks_kept import check_reopened
+from fleetgate.core.journal.samples import Answers, make_events, make_run
 from fleetgate.core.journal.sqlite import SqliteJournal, open_sqlite_journal
-from fleetgate.core.journal.testing import (
-    CHECKS,
-    Answers,
-    Check,
-    check_failing,
-    check_reopened,
-    make_events,
-    make_run,
-)
+from fleetgate.core.journal.testing import CHECKS, Check, check_failing
 
 
 class Disk:

@@ -22,7 +22,7 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.journal.migrations import migrate
 from fleetgate.core.journal.rows import prepare_all
-from fleetgate.core.journal.testing import ended, make_events, make_order, make_run
+from fleetgate.core.journal.samples import ended, make_events, make_order, make_run
 from fleetgate.core.run import Run
 
 
