@@ -13,6 +13,7 @@ from fleetgate import __version__
 from fleetgate.gateway.command_line import Intermixed, count, own_name, seconds
 
 _ELSEWHERE: Final = {
+    "bench": ("fleetgate.gateway.bench.cli", "how fast it is on this machine, beside a relay"),
     "demo": ("fleetgate.gateway.demo", "a gateway and both its ends, three processes, to look at"),
     "fake": ("fleetgate.gateway.fakes.cli", "one side of one protocol, for tests"),
 }

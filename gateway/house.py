@@ -26,7 +26,7 @@ INSTANCES: Final = "instance"
 
 STOP_WITHIN: Final = 5.0
 """Seconds that the peers of an entry that is changed or gone may take to be told; then their
-links end all the same. Shorter than a `drain_timeout`, since its successor waits for the address."""
+links end all the same. Shorter than a `drain_timeout`: its successor waits for the address."""
 
 KEEP_WITHIN: Final = 10.0
 """Seconds until the ids of new entries must be durable; then nothing changes. As long as a

@@ -14,6 +14,8 @@ trial
     One task at one subject, with three processes of its own.
 sample
     What one trial measured.
+part
+    A bench of one thing by itself: appends to the journal, the start of a short command.
 
 A figure means something only beside the other subject's figure from the same run.
 """

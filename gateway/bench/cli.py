@@ -1,4 +1,4 @@
-"""`gateway bench`: run the trials, print the table, keep the raw data."""
+"""`gateway bench`: measure, print the table, keep the raw data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Final
 
 import trio
 
-from fleetgate.gateway.bench import process
+from fleetgate.core.journal.api import JournalError
+from fleetgate.gateway.bench import parts, process
 from fleetgate.gateway.bench.figures import pairs_of
 from fleetgate.gateway.bench.machine import invocation, machine
 from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
@@ -26,38 +27,61 @@ RESULTS: Final = Path("bench/results")
 memory, which many machines have under the system's directory for temporary files."""
 
 
+BRIDGE: Final = "bridge"
+
+
 def run(argv: Sequence[str]) -> int:
     """Run `gateway bench`. Answers the exit code: 1 where a trial failed, or none can
-    be run here."""
-    given = _parser().parse_args(argv)
+    be run here; 2 for a command line that makes no sense."""
+    try:
+        given = _parser().parse_args(argv)
+    except SystemExit as end:  # argparse has said why
+        return int(end.code or 0)
     if not process.known():
         sys.stderr.write("gateway bench: needs Linux, whose /proc it reads\n")
         return 1
-    plan = QUICK if given.quick else FULL
     started = datetime.now(UTC)
     path: Path = given.json or RESULTS / f"{started:%Y%m%dT%H%M%SZ}.json"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        facts = machine(path.parent)
-        samples = trio.run(run_plan, plan, path.parent)
-    except (BenchFailed, OSError) as error:
+        kept, said = _measure(given.part, given.quick, f"{started:%Y-%m-%dT%H:%M:%SZ}", path.parent)
+        path.write_text(kept)
+    except (BenchFailed, JournalError, OSError) as error:
         sys.stderr.write(f"gateway bench: {error}\n")
         return 1
-    when = f"{started:%Y-%m-%dT%H:%M:%SZ}"
-    result = Result(when, invocation(), facts, plan, samples, os.getloadavg())
-    path.write_text(to_json(result))
-    sys.stdout.write(f"{to_text(result)}\nraw data: {path}\n")
+    sys.stdout.write(f"{said}\nraw data: {path}\n")
     return 0
+
+
+def _measure(part: str, quick: bool, started: str, disk: Path) -> tuple[str, str]:
+    """A result as JSON and as text."""
+    facts, called = machine(disk), invocation()
+    if part != BRIDGE:
+        measured = parts.PARTS[part](disk, quick)
+        found = parts.PartResult(part, started, called, facts, measured, os.getloadavg())
+        return parts.to_json(found), parts.to_text(found)
+    plan = QUICK if quick else FULL
+    samples = trio.run(run_plan, plan, disk)
+    result = Result(started, called, facts, plan, samples, os.getloadavg())
+    return to_json(result), to_text(result)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gateway bench",
         description="Measure the bridge from agency to rvbox against a plain relay of the same "
-        "two transports, one after the other, on this machine.",
+        "two transports, one after the other, on this machine; or one thing by itself.",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="fewer and shorter trials: half a minute"
+        "part",
+        nargs="?",
+        choices=[BRIDGE, *parts.PARTS],
+        default=BRIDGE,
+        help="the bridge (the default), appends to the journal by the size of a commit, or the "
+        "start of a short command",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer and shorter trials: the bridge in half a minute"
     )
     parser.add_argument(
         "--json",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -23,19 +23,21 @@ from fleetgate.gateway.bench.sample import Sample
 FORMAT: Final = 1
 """The form of the JSON; a change of it that older readers would not bear counts up."""
 
+Load: TypeAlias = tuple[float, float, float]
+"""A machine's load averages, over 1, 5 and 15 minutes."""
+
 
 @attrs.frozen(slots=True)
 class Result:
     """Everything of one bench. `started` is an ISO 8601 time in UTC. `load` is the machine's load
-    averages behind the last trial, over 1, 5 and 15 minutes: the bench's own processes, and
-    whatever else ran meanwhile."""
+    averages behind the last trial: the bench's own processes, and whatever else ran meanwhile."""
 
     started: str
     arguments: Sequence[str]
     machine: Machine
     plan: Plan
     samples: Sequence[tuple[Trial, Sample]]
-    load: tuple[float, float, float]
+    load: Load
 
     @property
     def pairs(self) -> list[Pair]:
@@ -70,19 +72,19 @@ def to_json(result: Result) -> str:
 def to_text(result: Result) -> str:
     """The result as Markdown."""
     parts = [
-        "\n".join(_machine_lines(result)),
-        _table(_THROUGHPUT, map(_throughput_row, throughputs(result.pairs))),
-        _table(_LATENCY, map(_latency_row, latencies(result.pairs))),
+        "\n".join(machine_lines(result.started, result.machine, result.load)),
+        table(_THROUGHPUT, map(_throughput_row, throughputs(result.pairs))),
+        table(_LATENCY, map(_latency_row, latencies(result.pairs))),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _machine_lines(result: Result) -> Iterator[str]:
-    m = result.machine
+def machine_lines(started: str, m: Machine, load: Load) -> Iterator[str]:
+    """Facts that stand above a table, a line each."""
     packages = ", ".join(f"{name} {number}" for name, number in m.packages.items())
-    yield f"- started {result.started}, commit {m.commit or 'unknown'}"
+    yield f"- started {started}, commit {m.commit or 'unknown'}"
     yield f"- {m.processors} x {m.processor}, {m.memory / (1 << 30):.1f} GiB, {m.system}"
-    yield f"- load before the first trial {_load(m.load)}, behind the last one {_load(result.load)}"
+    yield f"- load before the first trial {_load(m.load)}, behind the last one {_load(load)}"
     yield (
         f"- journals on {m.file_system}: a durable write of 4 KiB takes {m.sync_p50:.0f} µs "
         f"(p50), {m.sync_p99:.0f} µs (p99)"
@@ -141,6 +143,7 @@ def _latency_row(each: Latency) -> Sequence[str]:
     )
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows as a table of Markdown."""
     lines = [head, ["---:"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -50,12 +50,12 @@ def test_a_program_to_run_keeps_its_own_options(words: list[str]) -> None:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    wanted = "serve check demo fake workers runs run tail send approve cancel drain version"
+    wanted = "serve check demo bench fake workers runs run tail send approve cancel drain version"
     for name in wanted.split():
         assert f"\n    {name} " in text
 
 
-@pytest.mark.parametrize("name", ["fake", "demo"])
+@pytest.mark.parametrize("name", ["fake", "demo", "bench"])
 def test_commands_with_a_command_line_of_their_own_get_all_of_it(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fleetgate.gateway.bench import cli, process
+from fleetgate.core.journal.api import JournalError
+from fleetgate.gateway.bench import cli, parts, process
+from fleetgate.gateway.bench.parts import Measured
 from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
 from fleetgate.gateway.bench.sample import Sample
 from fleetgate.gateway.bench.subjects import Kind
@@ -65,6 +67,43 @@ def test_a_trial_that_fails_is_said_and_nothing_is_kept(
     assert cli.run(["--quick"]) == 1
     assert capsys.readouterr().err == "gateway bench: the gateway ended too early\n"
     assert list(Path("bench/results").iterdir()) == []
+
+
+def test_a_part_by_itself_is_said_and_kept_in_the_same_way(
+    trials: Trials, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[tuple[str, bool]] = []
+
+    def measure(disk: Path, quick: bool) -> Measured:
+        seen.append((str(disk), quick))
+        return Measured(QUICK, [], [], "the table")
+
+    monkeypatch.setattr(parts, "PARTS", {"journal": measure})
+    assert cli.run(["journal", "--quick"]) == 0
+    assert seen == [("bench/results", True)]
+    (kept,) = Path("bench/results").iterdir()
+    assert json.loads(kept.read_text())["part"] == "journal"
+    assert f"the table\n\nraw data: {kept}\n" in capsys.readouterr().out
+    assert trials.seen == []
+
+
+def test_a_part_that_fails_is_said_and_nothing_is_kept(
+    trials: Trials, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure(disk: Path, quick: bool) -> Measured:
+        raise JournalError("no room for a journal")
+
+    monkeypatch.setattr(parts, "PARTS", {"journal": measure})
+    assert cli.run(["journal"]) == 1
+    assert capsys.readouterr().err == "gateway bench: no room for a journal\n"
+    assert list(Path("bench/results").iterdir()) == []
+
+
+def test_what_makes_no_sense_is_exit_code_2(
+    trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["nonsense"]) == 2
+    assert "usage: gateway bench" in capsys.readouterr().err
 
 
 def test_where_there_is_no_proc_it_says_so(

@@ -1,0 +1,147 @@
+"""`gateway bench journal`: how many events a second the journal makes durable, by batch."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import attrs
+import trio
+
+from fleetgate.core.journal.api import Append, Journal, PutRun
+from fleetgate.core.journal.samples import make_events, make_run
+from fleetgate.core.journal.sqlite import open_sqlite_journal
+from fleetgate.core.run import Run
+from fleetgate.gateway.bench.figures import percentile
+from fleetgate.gateway.bench.task import BenchFailed
+
+SIZE: Final = 256
+"""Bytes of an event's text: the size that the bridge's aim is about."""
+
+BATCHES: Final = (1, 16, 64, 256)
+"""Events of one commit. What comes while one is under way goes into the next, so a busy gateway
+has large batches and an idle one has batches of 1."""
+
+COMMIT_WITHIN: Final = 60.0
+"""Seconds that one commit may take: beyond any disk that somebody would measure."""
+
+
+@attrs.frozen(slots=True)
+class AppendPlan:
+    """Each batch `rounds` times, `seconds` each and at least one commit. Batches take turns, so
+    that a while in which the machine was busy does not fall on one of them alone."""
+
+    batches: tuple[int, ...] = BATCHES
+    rounds: int = 3
+    seconds: float = 0.5
+
+
+@attrs.frozen(slots=True)
+class AppendSample:
+    """`commits` are nanoseconds from an event's way into the line to when it is durable, one for
+    each commit of `batch` events; the next was put in line once it was."""
+
+    batch: int
+    commits: tuple[int, ...]
+
+    @property
+    def rate(self) -> float:
+        """Events a second."""
+        return self.batch * len(self.commits) / sum(self.commits) * 1e9
+
+
+@attrs.frozen(slots=True)
+class AppendFigure:
+    """Events a second: the median, the least and the most over the rounds. A commit's time in
+    microseconds, over all of them."""
+
+    batch: int
+    rate: float
+    least: float
+    most: float
+    commit_p50: float
+    commit_p99: float
+
+
+def measure(disk: Path, plan: AppendPlan) -> list[AppendSample]:
+    """Fill a journal for each sample, in a new directory under `disk` that is gone after.
+
+    Raises: `BenchFailed`, `OSError`, `JournalError`.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=disk.absolute()) as directory:
+        return trio.run(_measure, Path(directory), plan)
+
+
+async def _measure(directory: Path, plan: AppendPlan) -> list[AppendSample]:
+    samples: list[AppendSample] = []
+    for nth in range(plan.rounds):
+        for batch in plan.batches:
+            async with open_sqlite_journal(directory / f"{nth}-{batch}.db") as journal:
+                samples.append(await _fill(journal, batch, plan.seconds))
+    return samples
+
+
+async def _fill(journal: Journal, batch: int, seconds: float) -> AppendSample:
+    run = make_run("bench")
+    await journal.commit([PutRun(run)])
+    commits: list[int] = []
+    end = time.monotonic() + seconds
+    while not commits or time.monotonic() < end:
+        commits.append(await _append(journal, run, 1 + batch * len(commits), batch))
+    kept = await journal.get(run.id)
+    if kept is None or kept.last_seq != batch * len(commits):
+        raise BenchFailed(f"the journal holds {kept and kept.last_seq} events of {len(commits)}")
+    return AppendSample(batch, tuple(commits))
+
+
+async def _append(journal: Journal, run: Run, first: int, count: int) -> int:
+    """Nanoseconds until `count` events, numbered from `first`, are durable."""
+    write = Append(run.id, make_events(run.id, first, count, SIZE), 0)
+    answered = trio.Event()
+    errors: list[Exception] = []
+
+    def done(error: Exception | None) -> None:
+        errors.extend([error] if error else [])
+        answered.set()
+
+    begun = time.monotonic_ns()
+    journal.enqueue([write], done)
+    with trio.move_on_after(COMMIT_WITHIN) as scope:
+        await answered.wait()
+    if scope.cancelled_caught or errors:
+        why = errors[0] if errors else journal.pressure().failing or "it does not answer"
+        raise BenchFailed(f"the journal did not commit: {why}")
+    return time.monotonic_ns() - begun
+
+
+def sum_up(samples: Iterable[AppendSample]) -> list[AppendFigure]:
+    """What the samples come to, a figure for each batch."""
+    groups: dict[int, list[AppendSample]] = {}
+    for sample in samples:
+        groups.setdefault(sample.batch, []).append(sample)
+    return [_figure(batch, group) for batch, group in groups.items()]
+
+
+def _figure(batch: int, samples: Sequence[AppendSample]) -> AppendFigure:
+    rates = [sample.rate for sample in samples]
+    commits = [commit for sample in samples for commit in sample.commits]
+    p50, p99 = (percentile(commits, percent) / 1000 for percent in (50, 99))
+    return AppendFigure(batch, median(rates), min(rates), max(rates), p50, p99)
+
+
+HEAD: Final = ("events a commit", "events/s", "least to most", "commit p50, µs", "commit p99, µs")
+
+
+def row(figure: AppendFigure) -> Sequence[str]:
+    """A figure's line of the table."""
+    return (
+        str(figure.batch),
+        f"{figure.rate:.0f}",
+        f"{figure.least:.0f} to {figure.most:.0f}",
+        f"{figure.commit_p50:.0f}",
+        f"{figure.commit_p99:.0f}",
+    )
