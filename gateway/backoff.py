@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
-FIRST: Final = 1.0
-CAP: Final = 30.0
-"""Seconds: what the specs of rvbox and iop both name."""
+from fleetgate.protocols.carriage import Redial
 
 
 class Backoff:
     """Exponential, with full jitter applied after the cap and from the first retry on, so
-    that a fleet that lost its server in one second does not return in one second.
+    that a fleet that lost its server in one second does not return in one second; without where
+    the protocol has none.
 
     `random` draws from [0, 1).
     """
 
-    def __init__(
-        self, random: Callable[[], float], *, first: float = FIRST, cap: float = CAP
-    ) -> None:
+    def __init__(self, random: Callable[[], float], redial: Redial) -> None:
         self._random = random
-        self._first = first
-        self._cap = cap
+        self._redial = redial
         self._tries = 0
 
     def reset(self) -> None:
@@ -32,6 +27,6 @@ class Backoff:
     def next(self) -> float:
         """Seconds until the next try."""
         # 2**20 seconds is far beyond any cap; a larger power would only grow the integer.
-        reach = min(self._cap, self._first * (1 << min(self._tries, 20)))
+        reach = min(self._redial.cap, self._redial.first * (1 << min(self._tries, 20)))
         self._tries += 1
-        return self._random() * reach
+        return self._random() * reach if self._redial.jitter else reach

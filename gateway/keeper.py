@@ -116,7 +116,8 @@ class Keeper:
         await self._drive(link)
 
     async def _dial(self) -> None:
-        backoff = Backoff(self._around.random)
+        carriage = self._side.carriage(self.entry.settings)
+        backoff = Backoff(self._around.random, carriage.redial)
         while not self._draining:
             began = trio.current_time()
             reason, ended = await self._dial_once()

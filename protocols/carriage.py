@@ -70,6 +70,17 @@ class GrpcUse:
 
 
 @attrs.frozen(slots=True)
+class Redial:
+    """How long a dialler waits before it tries again, in seconds: `first`, doubled with each
+    failure up to `cap`. `jitter` draws from nothing up to that, so that a fleet does not come back
+    in one second; a protocol that says otherwise goes without."""
+
+    first: float = 1.0
+    cap: float = 30.0
+    jitter: bool = True
+
+
+@attrs.frozen(slots=True)
 class Carriage:
     """How a protocol's frames are carried. `stream` names a framing of
     `fleetgate.transports.framing` for byte streams (a test proves that it exists), None if
@@ -82,3 +93,4 @@ class Carriage:
     websocket: WebSocketUse | None = None
     grpc: GrpcUse | None = None
     in_band: bool = False
+    redial: Redial = Redial()

@@ -52,6 +52,7 @@ def invalid(message: str) -> RpcError:
 
 # --- the peer
 
+NO_HANDLER: Final = RpcError(METHOD_NOT_FOUND, "rpc method not found")
 DUPLICATE_ID: Final = RpcError(INVALID_REQUEST, "duplicate rpc request id")
 CANCELED: Final = RpcError(UNAVAILABLE, "context canceled")
 RESULT_OVERSIZE: Final = with_reason(

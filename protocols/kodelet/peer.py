@@ -26,31 +26,15 @@ from fleetgate.protocols.kodelet.errors import (
     RpcError,
 )
 from fleetgate.protocols.kodelet.lanes import Lanes
+from fleetgate.protocols.kodelet.settings import PeerSettings
 from fleetgate.protocols.kodelet.state import CONTROL
 from fleetgate.protocols.kodelet.wire import (
-    MAX_MESSAGE,
     Failure,
     Notification,
     OperationCancel,
     Request,
     Success,
 )
-
-
-@attrs.frozen(slots=True)
-class Limits:
-    """The pools and queues of one peer; the defaults are the genuine ones, but for the last two."""
-
-    requests: int = 64
-    control_requests: int = 8
-    notifications: int = 64
-    control_lane: int = 128
-    update_lane: int = 64
-    message: int = MAX_MESSAGE
-    waiting_requests: int = 1024
-    """Requests that wait for a slot. The genuine queue has no bound."""
-    waiting_size: int = 16 << 20
-    """Bytes of them."""
 
 
 class Oversize(ValueError):
@@ -115,9 +99,9 @@ class _Pool:
 class Peer:
     """One end of one connection. `prefix` is of the ids of its own requests."""
 
-    def __init__(self, prefix: str, limits: Limits | None = None) -> None:
+    def __init__(self, prefix: str, limits: PeerSettings) -> None:
         self._prefix = prefix
-        self._limits = limits or Limits()
+        self._limits = limits
         self._lanes = Lanes(self._limits.control_lane, self._limits.update_lane)
         self._calls: dict[str, Any] = {}
         self._count = 0
@@ -136,8 +120,10 @@ class Peer:
 
         Raises: `RemoteProtocolError` for what drops the connection.
         """
-        if len(frame) > self._limits.message:
-            raise fatal(f"a message has {len(frame)} bytes, the limit is {self._limits.message}")
+        if len(frame) > self._limits.message_limit:
+            raise fatal(
+                f"a message has {len(frame)} bytes, the limit is {self._limits.message_limit}"
+            )
         message = decode(frame)
         match message:
             case Request():
@@ -220,14 +206,14 @@ class Peer:
         except (ValueError, RecursionError) as error:
             self.fail(id, RpcError(INTERNAL, str(error)))
             return
-        if len(frame) > self._limits.message:
+        if len(frame) > self._limits.message_limit:
             frame = encode(Failure(id, RESULT_OVERSIZE))
         self._answered(id, frame)
 
     def fail(self, id: str, error: RpcError) -> None:
         """Answer a request with an error."""
         frame = encode(Failure(id, error))
-        if len(frame) > self._limits.message:
+        if len(frame) > self._limits.message_limit:
             frame = encode(Failure(id, ERROR_OVERSIZE))
         self._answered(id, frame)
 
@@ -282,10 +268,10 @@ class Peer:
 
     def _fitting(self, message: Request | Notification) -> bytes:
         frame = encode(message)
-        if len(frame) > self._limits.message:
+        if len(frame) > self._limits.message_limit:
             raise Oversize(
                 f"runner rpc message is {len(frame)} bytes, "
-                f"exceeding the {self._limits.message}-byte outbound limit"
+                f"exceeding the {self._limits.message_limit}-byte outbound limit"
             )
         return frame
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import attrs
 
-from fleetgate.core.adaptation import Adaptation, Target, ToCommand, ToPrompt
-from fleetgate.core.templates import parse
-from fleetgate.protocols.carriage import Carriage, WebSocketUse
+from fleetgate.protocols.carriage import Carriage, Redial, WebSocketUse
 from fleetgate.protocols.kodelet import wire
+from fleetgate.protocols.kodelet.tools import BASH, CommandSettings, ToolSettings, distinct
 from fleetgate.protocols.kodelet.upgrade import refuse, shown_token
+from fleetgate.protocols.ranges import positive
 
 NANOS: Final = 1_000_000_000
 
@@ -20,28 +20,48 @@ def nanos(seconds: float) -> int:
     return round(seconds * NANOS)
 
 
-def _positive(_: Any, member: attrs.Attribute[Any], value: float) -> None:
-    if value <= 0:
-        raise ValueError(f"{member.name} must be above 0")
-
-
 def _above_zero(default: Any) -> Any:
-    return attrs.field(default=default, validator=_positive)
+    return attrs.field(default=default, validator=positive)
 
 
 @attrs.frozen(slots=True)
-class ControlPlaneSettings:
-    """The control plane's side, which faces runners."""
+class PeerSettings:
+    """What both sides share: the symmetric peer's limits (W 3, 5.1)."""
 
     path: str = wire.ENDPOINT
     ping_every: float = _above_zero(30.0)
     dead_after: float = _above_zero(45.0)
     """How long a link may be silent."""
+    message_limit: int = _above_zero(wire.MAX_MESSAGE)
+    """Bytes of a message, both ways: a larger one that comes ends the link, a larger one of ours is
+    not sent."""
+    requests: int = _above_zero(64)
+    """Requests of the peer that are worked on at a time."""
+    control_requests: int = _above_zero(8)
+    """Those of `run.cancel` and `run.close`, which have slots of their own."""
+    notifications: int = _above_zero(64)
+    """Notifications of the peer that are worked on at a time; one more ends the link."""
+    control_lane: int = _above_zero(128)
+    """Messages that wait to be written, beyond which a repeated request id ends the link."""
+    update_lane: int = _above_zero(64)
+    """Tool updates that wait to be written; beyond it the oldest is dropped."""
+    waiting_requests: int = _above_zero(1024)
+    """Requests of the peer that wait for a slot; one more is refused. The genuine queue has no
+    bound."""
+    waiting_size: int = _above_zero(16 << 20)
+    """Bytes of them."""
+
+
+@attrs.frozen(slots=True)
+class ControlPlaneSettings(PeerSettings):
+    """The control plane's side, which faces runners."""
+
     heartbeat_interval: float = _above_zero(15.0)
     """How often a runner is told to send a heartbeat."""
     heartbeat_timeout: float = _above_zero(45.0)
-    """How long a runner may send no heartbeat of its own; looked at every 15 s, or every half of
-    this if that is less."""
+    """How long a runner may send no heartbeat of its own."""
+    heartbeat_sweep: float = _above_zero(15.0)
+    """How often that is looked at, or every half of `heartbeat_timeout` if that is less."""
     omissions: int = _above_zero(3)
     """Valid heartbeats in a row that may leave out a run before it is lost."""
     cleanup_timeout: float = _above_zero(10.0)
@@ -59,84 +79,13 @@ class ControlPlaneSettings:
 
 
 @attrs.frozen(slots=True)
-class ToolSettings:
-    """A tool of the manifest and the run that a call of it starts. Without `prompt`, `argv` and
-    `line` the call goes on as it is, for a route to adapt. They are templates: `{input.NAME}`
-    stands for a member of the call's input, `{input}` for all of it."""
-
-    name: str
-    description: str = ""
-    schema: Any = attrs.field(factory=lambda: {"type": "object"})
-    prompt: str | None = None
-    argv: tuple[str, ...] | None = None
-    line: str | None = None
-
-    def __attrs_post_init__(self) -> None:
-        if not self.name.strip():
-            raise ValueError("a tool needs a name")
-        if not isinstance(self.schema, dict):
-            raise ValueError(f"the schema of {self.name} must be a table")
-        if sum(each is not None for each in (self.prompt, self.argv, self.line)) > 1:
-            raise ValueError(f"{self.name} takes one of prompt, argv and line")
-        self.adaptation()
-
-    def adaptation(self) -> Adaptation:
-        """What becomes of a call. Raises: `TemplateError`, a `ValueError`."""
-        return Adaptation(tool=self._target())
-
-    def _target(self) -> Target | None:
-        if self.prompt is not None:
-            return ToPrompt(parse(self.prompt))
-        if self.argv is not None:
-            return ToCommand(argv=tuple(map(parse, self.argv)))
-        return None if self.line is None else ToCommand(line=parse(self.line))
-
-
-@attrs.frozen(slots=True)
-class CommandSettings:
-    """A slash command of the manifest. `/NAME TEXT` starts a run with `prompt`, in which
-    `{input.text}` stands for the text, and responds with what it says."""
-
-    name: str
-    description: str = ""
-    prompt: str = "{input.text}"
-
-    def __attrs_post_init__(self) -> None:
-        if not self.name.strip() or "/" in self.name or any(c.isspace() for c in self.name):
-            raise ValueError("a command needs a name of one word, without its slash")
-        self.adaptation()
-
-    def adaptation(self) -> Adaptation:
-        """What becomes of it. Raises: `TemplateError`, a `ValueError`."""
-        return Adaptation(tool=ToPrompt(parse(self.prompt)))
-
-
-BASH_SCHEMA: Final[Any] = {
-    "type": "object",
-    "properties": {
-        "command": {"type": "string"},
-        "description": {"type": "string"},
-        "timeout": {"type": "integer"},
-    },
-    "required": ["command"],
-}
-BASH: Final = ToolSettings("bash", "Run a shell command", BASH_SCHEMA, line="{input.command}")
-
-
-def _distinct(_: Any, member: attrs.Attribute[Any], value: tuple[Any, ...]) -> None:
-    names = [each.name for each in value]
-    if len(set(names)) != len(names):
-        raise ValueError(f"two of {member.name} have one name")
-
-
-@attrs.frozen(slots=True)
-class RunnerSettings:
+class RunnerSettings(PeerSettings):
     """The runner's side, which faces a control plane."""
 
-    path: str = wire.ENDPOINT
-    ping_every: float = _above_zero(30.0)
-    dead_after: float = _above_zero(45.0)
-    """How long a link may be silent."""
+    retry_first: float = _above_zero(1.0)
+    """The wait before a control plane is dialled again; it doubles with each failure."""
+    retry_cap: float = _above_zero(30.0)
+    """The longest such wait. A registration starts it anew."""
     instance_id: str = ""
     """`host.instanceId`; empty: made of the entry's durable id."""
     runner_id: str = ""
@@ -153,9 +102,9 @@ class RunnerSettings:
     """The kodelet version that is announced."""
     profiles: tuple[str, ...] = ()
     """Environment profiles that a run may open with, beside `default`."""
-    tools: tuple[ToolSettings, ...] = attrs.field(default=(BASH,), validator=_distinct)
+    tools: tuple[ToolSettings, ...] = attrs.field(default=(BASH,), validator=distinct)
     """Tables with `name`, `description`, `schema` and one of `prompt`, `argv`, `line`, or none."""
-    commands: tuple[CommandSettings, ...] = attrs.field(default=(), validator=_distinct)
+    commands: tuple[CommandSettings, ...] = attrs.field(default=(), validator=distinct)
     """Slash commands: tables with `name`, `description` and `prompt`."""
     register_timeout: float = _above_zero(60.0)
     """How long a control plane may take to answer a registration; the genuine runner waits for
@@ -172,7 +121,7 @@ class RunnerSettings:
     """Bytes of a run id: it is kept with every run for good."""
 
 
-def _carriage(settings: ControlPlaneSettings | RunnerSettings) -> Carriage:
+def _carriage(settings: PeerSettings, redial: Redial) -> Carriage:
     use = WebSocketUse(
         binary=False,
         path=settings.path,
@@ -182,14 +131,14 @@ def _carriage(settings: ControlPlaneSettings | RunnerSettings) -> Carriage:
         shown_token=shown_token,
         refuse=refuse,
     )
-    return Carriage(None, wire.MAX_MESSAGE, use)
+    return Carriage(None, settings.message_limit, use, redial=redial)
 
 
 def control_plane_carriage(settings: ControlPlaneSettings) -> Carriage:
     """How a control plane's links carry messages."""
-    return _carriage(settings)
+    return _carriage(settings, Redial())
 
 
 def runner_carriage(settings: RunnerSettings) -> Carriage:
-    """How a runner's links carry messages."""
-    return _carriage(settings)
+    """How a runner's links carry messages, and when it dials again: without jitter (W 2.4)."""
+    return _carriage(settings, Redial(settings.retry_first, settings.retry_cap, jitter=False))

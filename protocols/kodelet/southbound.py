@@ -13,7 +13,7 @@ from fleetgate.core import commands as c
 from fleetgate.core.answers import Admission, Answer, WorkerList
 from fleetgate.core.commands import Order
 from fleetgate.core.errors import Refusal, UnsupportedInput
-from fleetgate.core.events import ApprovalResolved, Decision, Diagnosed, RunFinished
+from fleetgate.core.events import RunFinished
 from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
@@ -32,14 +32,15 @@ from fleetgate.protocols.api import (
 )
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
-from fleetgate.protocols.kodelet import errors, ui, wire
+from fleetgate.protocols.kodelet import errors, wire
 from fleetgate.protocols.kodelet.errors import RpcError, invalid
+from fleetgate.protocols.kodelet.handling import Refused, check, handle, read_params
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.names import connection_id, runner_id
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
+from fleetgate.protocols.kodelet.proxy import Proxy
 from fleetgate.protocols.kodelet.settings import ControlPlaneSettings, nanos
 from fleetgate.protocols.kodelet.state import (
-    INTERACTIVE,
     RUNNER_NOTIFICATIONS,
     RUNNER_REQUESTS,
     Phase,
@@ -47,7 +48,7 @@ from fleetgate.protocols.kodelet.state import (
 from fleetgate.protocols.kodelet.structs import read
 from fleetgate.protocols.kodelet.translate import to_worker
 from fleetgate.protocols.kodelet.translate_events import read_update
-from fleetgate.protocols.kodelet.ward import Asked, Ward, lost
+from fleetgate.protocols.kodelet.ward import lost
 from fleetgate.protocols.kodelet.wards import Wards
 
 _SWEEP: Final = "sweep"
@@ -63,9 +64,10 @@ class ControlPlaneConnection(Connection):
     def __init__(self, settings: ControlPlaneSettings) -> None:
         self._settings = settings
         self._opening = Opening(link="")
-        self._peer = Peer("server")
+        self._peer = Peer("server", settings)
         self._deadlines = Deadlines()
         self._wards = Wards(self._peer, settings, self._deadlines)
+        self._proxy = Proxy(self._peer, self._wards)
         self._phase = Phase.NEW
         self._request = ""
         self._asked = wire.Register()
@@ -93,12 +95,12 @@ class ControlPlaneConnection(Connection):
         while (came := self._peer.take()) is not None:
             match came:
                 case Called():
-                    steps += self._called(came)
+                    steps += handle(self._peer, came, self._called)
                 case Told():
                     steps += self._told(came, now)
                     self._peer.finished()
                 case Canceled():
-                    steps += self._canceled(came.id)
+                    steps += self._proxy.cancel(came.id)
                 case Answered():
                     if self._wards.get(came.token[1].id) is came.token[1]:
                         steps += self._wards.answered(came, now)
@@ -153,27 +155,16 @@ class ControlPlaneConnection(Connection):
         if called.method == "runner.register":
             return self._register(called)
         if self._phase in (Phase.NEW, Phase.REGISTERING):
-            return self._fail(called.id, errors.REGISTER_FIRST)
+            raise Refused(errors.REGISTER_FIRST)
         if called.method in RUNNER_REQUESTS:
-            return self._asked_ui(called)
-        return self._fail(called.id, errors.UNKNOWN_METHOD)
-
-    def _fail(self, id: str, error: RpcError) -> Steps:
-        self._peer.fail(id, error)
-        return NO_STEPS
+            return self._proxy.ask(called)
+        raise Refused(errors.UNKNOWN_METHOD)
 
     def _register(self, called: Called) -> Steps:
         if self._phase is not Phase.NEW:
-            return self._fail(called.id, errors.REGISTERED)
-        if called.params is wire.ABSENT:
-            return self._fail(called.id, errors.PARAMS_REQUIRED)
-        try:
-            asked = read(wire.Register, called.params)
-        except Malformed as error:
-            return self._fail(called.id, invalid(str(error)))
-        wrong = _wrong_with(asked)
-        if wrong is not None:
-            return self._fail(called.id, wrong)
+            raise Refused(errors.REGISTERED)
+        asked = read_params(wire.Register, called, errors.PARAMS_REQUIRED)
+        check(_wrong_with(asked))
         self._phase, self._request, self._asked = Phase.REGISTERING, called.id, asked
         return (Submit(c.ListWorkers(), "known"),)
 
@@ -200,7 +191,8 @@ class ControlPlaneConnection(Connection):
 
     def _not_registered(self, error: RpcError) -> Steps:
         self._phase = Phase.NEW
-        return self._fail(self._request, error)
+        self._peer.fail(self._request, error)
+        return NO_STEPS
 
     def _admitted(self, answer: Answer, now: int) -> Steps:
         if not isinstance(answer, Admission):
@@ -268,7 +260,7 @@ class ControlPlaneConnection(Connection):
 
     @property
     def _sweep(self) -> int:
-        return nanos(min(15.0, self._settings.heartbeat_timeout / 2))
+        return nanos(min(self._settings.heartbeat_sweep, self._settings.heartbeat_timeout / 2))
 
     def _swept(self, now: int) -> Steps:
         alive = self._wards.alive
@@ -279,56 +271,6 @@ class ControlPlaneConnection(Connection):
         text = "runner heartbeat timed out"
         self._phase = Phase.DETACHED
         return (*self._wards.lose_all(text), Close(None, text))
-
-    # --- the UI proxy
-
-    def _asked_ui(self, called: Called) -> Steps:
-        method = called.method
-        try:
-            call = read(wire.UiCall, None if called.params is wire.ABSENT else called.params)
-            asked = method in INTERACTIVE and read(wire.Question, call.request)
-        except Malformed as error:
-            return self._fail(called.id, invalid(str(error)))
-        if not call.run_id.strip():
-            return self._fail(called.id, invalid("runId is required"))
-        ward = self._wards.get(call.run_id)
-        if ward is None or not ward.active:
-            return self._fail(called.id, errors.INACTIVE_UI)
-        if not asked:
-            self._peer.succeed(called.id, ui.no_surface(method))
-            return NO_STEPS
-        if not ward.interactive:
-            self._peer.succeed(called.id, ui.unavailable(method))
-            return NO_STEPS
-        return self._question(ward, called, asked)
-
-    def _question(self, ward: Ward, called: Called, question: wire.Question) -> Steps:
-        if called.method == "ui.notify":
-            self._peer.succeed(called.id, wire.UiResponse("submitted"))
-            text = ": ".join(part for part in (question.title, question.message) if part)
-            return (Record(ward.run, (Diagnosed(text, "ui_notify"),)),)
-        event = ui.to_approval(called.method, question, called.id)
-        steps = self._dismiss(ward, event.approval)
-        ward.questions[event.approval] = Asked(called.id, called.method, question)
-        return (*steps, Record(ward.run, (event,)))
-
-    def _dismiss(self, ward: Ward, approval: str) -> Steps:
-        """A newer question with the id of an open one takes its place (W 12.3)."""
-        old = ward.questions.pop(approval, None)
-        if old is None:
-            return NO_STEPS
-        self._peer.succeed(old.id, wire.UiResponse("dismissed"))
-        return (_denied(ward, approval),)
-
-    def _canceled(self, id: str) -> Steps:
-        """The runner gives up a request: a question, for all others are answered at once."""
-        for ward in self._wards.all():
-            for approval, asked in ward.questions.items():
-                if asked.id == id:
-                    del ward.questions[approval]
-                    self._peer.fail(id, errors.CANCELED)
-                    return (_denied(ward, approval),)
-        return NO_STEPS
 
     # --- orders
 
@@ -344,18 +286,12 @@ class ControlPlaneConnection(Connection):
                 steps = NO_STEPS if ward is None else self._wards.cancel(ward, now)
                 return (Settle(order.run, order.number), *steps)
             case c.ResolveApproval():
-                return (self._resolve(ward, order, command),)
+                self._proxy.resolve(ward, command)
+                return (Settle(order.run, order.number),)
             case _:
                 what = type(command).__name__
                 refusal = UnsupportedInput(f"a runner takes no {what}; start a new run instead")
                 return (Settle(order.run, order.number, refusal),)
-
-    def _resolve(self, ward: Ward | None, order: Order, command: c.ResolveApproval) -> Settle:
-        asked = ward.questions.pop(command.approval, None) if ward is not None else None
-        if asked is not None:
-            answer = ui.from_decision(asked.method, asked.question, command.decision, command.value)
-            self._peer.succeed(asked.id, answer)
-        return Settle(order.run, order.number)
 
 
 def _wrong_with(asked: wire.Register) -> RpcError | None:
@@ -373,7 +309,3 @@ def _wrong_with(asked: wire.Register) -> RpcError | None:
 
 def _refused(answer: Answer) -> RpcError:
     return invalid(answer.message if isinstance(answer, Refusal) else "the gateway has no answer")
-
-
-def _denied(ward: Ward, approval: str) -> Record:
-    return Record(ward.run, (ApprovalResolved(approval, Decision.DENY),))

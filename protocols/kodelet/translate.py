@@ -15,13 +15,9 @@ from fleetgate.core.ids import SessionId, WorkerId
 from fleetgate.core.json import Json
 from fleetgate.core.worker import InputKind, WorkerInfo
 from fleetgate.protocols.kodelet import wire
-from fleetgate.protocols.kodelet.settings import (
-    CommandSettings,
-    RunnerSettings,
-    ToolSettings,
-    nanos,
-)
+from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
 from fleetgate.protocols.kodelet.structs import write
+from fleetgate.protocols.kodelet.tools import CommandSettings, ToolSettings
 
 NATIVE: Final = "kodelet"
 COMMAND: Final = "command.execute"

@@ -16,6 +16,7 @@ from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.config_entries import Entry, Grant, Secret
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.keeper import Keeper, Surroundings
+from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenEntry, plain_adapter
 from fleetgate.transports.api import DialRefused, Link, LinkError, Options
 from fleetgate.transports.open import open_dialer, open_listener
@@ -219,3 +220,30 @@ async def test_a_dialler_whose_controller_stops_it_dials_no_more(
         await trio.sleep(1)
         assert not nursery.child_tasks
     assert seen.named("retrying")
+
+
+async def test_case_5_a_registration_starts_the_backoff_anew(
+    hub: Hub, autojump_clock: MockClock
+) -> None:
+    side = adapters(())["kodelet"].northbound
+    settings = side.settings(retry_first=0.01, retry_cap=0.02)
+    entry = Entry("north", "cp", "kodelet", "memory:cp", False, settings)
+    seen = SeenEntry()
+    around = Surroundings(hub, TrioClock(), "gw", lambda name: f"id-of-{name}", lambda: 0.5)
+    keeper = Keeper(entry, side, around, seen)
+    registered = b'{"runnerId":"R","generation":1}'
+
+    async def register_then_drop(link: Link) -> None:
+        assert b"runner.register" in await link.receive()
+        await link.send(b'{"jsonrpc":"2.0","id":"runner:1","result":%s}' % registered)
+        assert b"runner.heartbeat" in await link.receive()
+        await link.close(None)
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        await trio.sleep(0.02)  # the second dial has failed too
+        async with open_listener("memory:cp", Options("", 1 << 16)) as listener:
+            nursery.start_soon(listener.serve, register_then_drop)
+            await trio.sleep(0.035)
+            nursery.cancel_scope.cancel()
+    assert seen.named("retrying")[:4] == [0.01, 0.02, 0.01, 0.01]

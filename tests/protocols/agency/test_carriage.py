@@ -37,7 +37,7 @@ def messages(frames: list[bytes]) -> list[object]:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_a5_two_frames_in_one_write_and_one_in_many(strict: bool) -> None:
+def test_case_a5_two_frames_in_one_write_and_one_in_many(strict: bool) -> None:
     framer = north(strict_parity=strict)
     assert messages(framer.feed(PREFIXED + PREFIXED)) == [MESSAGE, MESSAGE]
     found: list[bytes] = []
@@ -47,14 +47,14 @@ def test_a5_two_frames_in_one_write_and_one_in_many(strict: bool) -> None:
     framer.eof()
 
 
-def test_a5_the_end_inside_a_frame() -> None:
+def test_case_a5_the_end_inside_a_frame() -> None:
     framer = north()
     assert framer.feed(bytes.fromhex("0000000a") + b"abc") == []
     with pytest.raises(FramingError, match="middle of a frame"):
         framer.eof()
 
 
-def test_a3_lines_are_refused_in_strict_parity_and_served_otherwise() -> None:
+def test_case_a3_lines_are_refused_in_strict_parity_and_served_otherwise() -> None:
     with pytest.raises(FramingError):
         north(strict_parity=True).feed(LIST + b"\n")
     framer = north()

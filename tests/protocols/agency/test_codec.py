@@ -95,7 +95,7 @@ def test_a_frame_of_exactly_the_limit_is_taken() -> None:
 
 
 @pytest.mark.parametrize("frame", [b"\x02", b"\x02abc", b"\x03", b"\x01\xff\xfe"])
-def test_a7_a_client_passes_over_what_is_not_text(frame: bytes) -> None:
+def test_case_a7_a_client_passes_over_what_is_not_text(frame: bytes) -> None:
     assert decode_server(frame) is None
 
 
@@ -119,14 +119,14 @@ def again(document: str, minor: int = 3) -> str:
     return encode_client(frame)[1:].decode()
 
 
-def test_c15_keys_come_in_any_order_and_go_out_in_theirs() -> None:
+def test_case_c15_keys_come_in_any_order_and_go_out_in_theirs() -> None:
     assert (
         again('{"version":{"major":0,"minor":3},"client_name":"x","type":"hello","requestId":1}')
         == '{"requestId":1,"type":"hello","client_name":"x","version":{"major":0,"minor":3}}'
     )
 
 
-def test_c17_the_largest_numbers_stay_whole() -> None:
+def test_case_c17_the_largest_numbers_stay_whole() -> None:
     document = (
         '{"requestId":18446744073709551615,"type":"attach_run","run_id":"",'
         '"after_sequence":9007199254740993}'
@@ -134,7 +134,7 @@ def test_c17_the_largest_numbers_stay_whole() -> None:
     assert again(document) == document
 
 
-def test_c19_free_form_numbers_and_key_order() -> None:
+def test_case_c19_free_form_numbers_and_key_order() -> None:
     given = '{"z":{"b":1,"a":[1.0,2,1e3,-0,12345678901234567890]},"a":null}'
     wanted = '{"a":null,"z":{"a":[1.0,2,1000.0,-0.0,12345678901234567890],"b":1}}'
     frame = decode_client(start(REQ[:-1] + f',"metadata":{given}}}'), 3)
@@ -207,7 +207,7 @@ C21 = ["null", '"1"', "1.0", "1e0", "-1", "-0", "01", "18446744073709551616", "t
 
 
 @pytest.mark.parametrize("number", C21)
-def test_c21_a_request_id_is_a_whole_number(number: str) -> None:
+def test_case_c21_a_request_id_is_a_whole_number(number: str) -> None:
     with pytest.raises(RemoteProtocolError):
         decode_client(text(f'{{"requestId":{number},"type":"list_runs"}}'), 3)
 
@@ -227,7 +227,7 @@ C23 = [
 
 
 @pytest.mark.parametrize("members", C23)
-def test_c23_attach_wants_a_run_and_a_sequence(members: str) -> None:
+def test_case_c23_attach_wants_a_run_and_a_sequence(members: str) -> None:
     decode_client(text('{"requestId":1,"type":"attach_run","run_id":"r","after_sequence":1}'), 3)
     with pytest.raises(RemoteProtocolError):
         decode_client(text(f'{{"requestId":1,"type":"attach_run",{members}}}'), 3)
@@ -251,7 +251,7 @@ C25 = [
 
 
 @pytest.mark.parametrize(("key", "value"), C25)
-def test_c25_a_run_request_is_strict(key: str, value: str | None) -> None:
+def test_case_c25_a_run_request_is_strict(key: str, value: str | None) -> None:
     members = {k: json.dumps(v) for k, v in json.loads(REQ).items()}
     if value is None:
         del members[key]
@@ -284,7 +284,7 @@ def test_unknown_values_and_missing_members_are_refused(members: str) -> None:
 # --- server frames
 
 
-def test_d27_a_response_takes_extra_keys() -> None:
+def test_case_d27_a_response_takes_extra_keys() -> None:
     frame = decode_server(
         text('{"request_id":1,"type":"accepted","kind":"response","payload":null}')
     )
@@ -306,12 +306,12 @@ def test_d27_a_response_takes_extra_keys() -> None:
         '{"kind":"response","kind":"response","request_id":1,"type":"accepted"}',
     ],
 )
-def test_d27_a_response_that_is_none_is_refused(document: str) -> None:
+def test_case_d27_a_response_that_is_none_is_refused(document: str) -> None:
     with pytest.raises(RemoteProtocolError):
         decode_server(text(document))
 
 
-def test_d29_text() -> None:
+def test_case_d29_text() -> None:
     frame = decode_server(event('{"payload":"x","ts":1,"type":"text"}'))
     assert isinstance(frame, w.EventFrame)
     assert encode_server(frame) == event('{"type":"text","payload":"x"}')
@@ -325,7 +325,7 @@ def test_d29_text() -> None:
             decode_server(event(document))
 
 
-def test_d31_session_opened() -> None:
+def test_case_d31_session_opened() -> None:
     frame = decode_server(event('{"type":"session_opened","payload":{"provider_session_id":"s"}}'))
     assert isinstance(frame, w.EventFrame)
     assert encode_server(frame) == event(
@@ -339,7 +339,7 @@ def snapshot(members: str) -> bytes:
     return text(f'{{"kind":"response","request_id":1,"type":"run","run":{members}}}')
 
 
-def test_d33_a_snapshot_without_session_and_metadata() -> None:
+def test_case_d33_a_snapshot_without_session_and_metadata() -> None:
     members = (
         '{"runId":"r","state":"running","provider":"claude","model":"","latestSequence":1,'
         '"acknowledgedSequence":0,"workspaceRoots":[]}'

@@ -92,7 +92,7 @@ def test_each_request_byte_for_byte(message: wire.ClientMessage, text: str) -> N
     assert decode_client(encode_client(frame), 4) == frame
 
 
-def test_a1_the_layout_of_a_frame() -> None:
+def test_case_a1_the_layout_of_a_frame() -> None:
     """Case 1: what the transport's framing makes of it has the length in front."""
     frame = encode_client(wire.ClientFrame(2, wire.ListRuns()))
     text = b'{"requestId":2,"type":"list_runs"}'

@@ -89,7 +89,7 @@ def test_the_lower_minor_is_spoken(theirs: int, agreed: int) -> None:
     ("theirs", "count", "last"),
     [(1, 5, "provider_detection"), (2, 6, "lifecycle_control"), (3, 6, "lifecycle_control")],
 )
-def test_b13_a_client_hears_of_no_capability_that_it_cannot_know(
+def test_case_b13_a_client_hears_of_no_capability_that_it_cannot_know(
     theirs: int, count: int, last: str
 ) -> None:
     """Case 13; our own order holds."""
@@ -108,7 +108,7 @@ def test_a_client_of_minor_4_hears_of_seven() -> None:
         assert said.capabilities.index("session_interruption") == 4
 
 
-def test_b9_another_major_is_refused_and_the_link_ends() -> None:
+def test_case_b9_another_major_is_refused_and_the_link_ends() -> None:
     with play_daemon() as play:
         play.opened().take()
         text = "the protocol major version is incompatible"
@@ -128,7 +128,7 @@ def test_the_first_frame_must_be_hello(message: wire.ClientMessage) -> None:
 
 
 @pytest.mark.parametrize("frame", [b"\0{nope", b'\0{"requestId":1,"type":"hello"}'])
-def test_b11_a_malformed_hello_is_dropped_without_a_word(frame: bytes) -> None:
+def test_case_b11_a_malformed_hello_is_dropped_without_a_word(frame: bytes) -> None:
     with play_daemon() as play:
         play.opened().take()
         play.receive(frame).fails(Close(None, slot()), match="invalid JSON frame")
@@ -179,7 +179,7 @@ def test_what_a_daemon_does_not_take_drops_the_link(frame: bytes) -> None:
 # --- E. starting
 
 
-def test_e35_start_then_attach() -> None:
+def test_case_e35_start_then_attach() -> None:
     with agree(play_daemon()) as play:
         command = c.StartRun(ID, to_spec(REQUEST), c.Origin("gui", "run-1"))
         key = asks(play, 2, START, command)
@@ -288,7 +288,7 @@ def test_a_draining_gateway_starts_nothing() -> None:
 # --- E. unknown runs
 
 
-def test_e37_unknown_runs() -> None:
+def test_case_e37_unknown_runs() -> None:
     run = RunId("gui/x")
     decide = wire.DecideApproval("x", "a", wire.ApprovalDecision.DENY, "k")
     requests: list[tuple[wire.ClientMessage, c.Command]] = [
@@ -317,7 +317,7 @@ def attach(play: Playbook, run: Run, after: int = 0, id: int = 3) -> None:
 @pytest.mark.parametrize(
     ("after", "expired"), [(0, True), (953, True), (954, False), (3002, False), (5000, False)]
 )
-def test_e43_replay_is_bounded(after: int, expired: bool) -> None:
+def test_case_e43_replay_is_bounded(after: int, expired: bool) -> None:
     run = make_run(last_seq=Seq(3002))
     with agree(play_daemon(lookback=0)) as play:
         key = asks(play, 3, wire.AttachRun("run-1", after), c.DescribeRun(ID))
@@ -402,7 +402,7 @@ def test_a_character_survives_a_new_attachment_in_its_middle() -> None:
         play.deliver(number(ID, *halves)).expect(Sent(event(2, w.Text("éb"))))
 
 
-def test_e45_detach() -> None:
+def test_case_e45_detach() -> None:
     with agree(play_daemon()) as play:
         attach(play, make_run())
         play.receive(say(4, wire.DetachRun("run-1"))).expect(Unfollow(ID), Sent(yes(4)))
@@ -448,7 +448,7 @@ def test_in_strict_parity_it_ends_the_link() -> None:
 # --- E. control
 
 
-def test_e47_keys_are_ignored_so_every_message_arrives() -> None:
+def test_case_e47_keys_are_ignored_so_every_message_arrives() -> None:
     with agree(play_daemon()) as play:
         for id in (2, 3):
             message = wire.InjectMessage("run-1", "again", "run-1:inject")
@@ -471,7 +471,7 @@ INPUT = c.SendInput(ID, b"b", newline=True)
 RESOLVE = c.ResolveApproval(ID, "ap-1", e.Decision.ALLOW_ONCE)
 
 
-def test_e39_late_control() -> None:
+def test_case_e39_late_control() -> None:
     ended = make_run(state=RunState.SUCCEEDED)
     text = "agent control failed: the run of `claude` was cancelled"
     with agree(play_daemon()) as play:
@@ -555,7 +555,7 @@ def test_a_run_that_vanishes_between_refusal_and_question() -> None:
 CANCELED = e.RunFinished(Outcome(RunState.CANCELED, Reason.CANCELED, "on request"))
 
 
-def test_e41_cancel_is_accepted_before_the_end_is_told() -> None:
+def test_case_e41_cancel_is_accepted_before_the_end_is_told() -> None:
     live = make_run(state=RunState.RUNNING, last_seq=Seq(1))
     with agree(play_daemon()) as play:
         attach(play, live)
@@ -771,7 +771,7 @@ def test_questions_that_the_core_refuses(message: wire.ClientMessage, command: c
         (wire.Shutdown(wire.ShutdownMode.TERMINATE), c.StopMode.TERMINATE),
     ],
 )
-def test_f49_f51_a_shutdown_is_accepted_and_this_link_ends(
+def test_case_f49_f51_a_shutdown_is_accepted_and_this_link_ends(
     message: wire.ClientMessage, mode: c.StopMode
 ) -> None:
     with agree(play_daemon()) as play:
@@ -781,7 +781,7 @@ def test_f49_f51_a_shutdown_is_accepted_and_this_link_ends(
         )
 
 
-def test_f49_a_daemon_with_an_active_run_is_not_idle() -> None:
+def test_case_f49_a_daemon_with_an_active_run_is_not_idle() -> None:
     with agree(play_daemon()) as play:
         key = asks(play, 2, wire.ShutdownIfIdle(), c.StopLink("gui", c.StopMode.IF_IDLE))
         again = slot()
@@ -804,7 +804,7 @@ def test_the_last_active_run_may_end_before_it_is_counted() -> None:
         answered(play, again, RunList(()), active)
 
 
-def test_f49_while_draining_a_daemon_with_active_runs_is_not_idle_and_then_it_is() -> None:
+def test_case_f49_while_draining_a_daemon_with_active_runs_is_not_idle_and_then_it_is() -> None:
     if_idle = c.StopLink("gui", c.StopMode.IF_IDLE)
     with agree(play_daemon()) as play:
         play.drain().expect()

@@ -170,7 +170,7 @@ def test_a_worker_that_is_not_admitted(answer: errors.Refusal) -> None:
         play.reply(None, answer).expect(Close(1000, answer.message))
 
 
-def test_a7_pings_are_passed_over_and_a_close_ends_the_link() -> None:
+def test_case_a7_pings_are_passed_over_and_a_close_ends_the_link() -> None:
     with admit(play_client()) as play:
         play.expect(WorkerReady())
         for frame in (b"\x02", b"\x03abc", b"\x01\xff"):

@@ -1,5 +1,10 @@
 """Calls under way, apart from the connection that they came by."""
 
+from typing import Any
+
+import pytest
+
+from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.commands import RunSpec, ToolCall
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
@@ -11,16 +16,17 @@ from fleetgate.protocols.kodelet.operation import OpenRun, Operation
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Peer
 from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
+from fleetgate.protocols.kodelet.testing import no, said, tell, yes
 from fleetgate.protocols.kodelet.transcript import Transcript, Work
 from fleetgate.protocols.kodelet.wire import RunOpen
-from fleetgate.protocols.testing import START, number
+from fleetgate.protocols.testing import START, Playbook, number
 
 RUN = RunId("cp/r1/x-1")
 
 
 class Bench:
     def __init__(self) -> None:
-        self.peer = Peer("runner")
+        self.peer = Peer("runner", RunnerSettings())
         self.deadlines = Deadlines()
         self.operations = Operations(self.peer, RunnerSettings(), self.deadlines)
         self.owner = OpenRun(RunOpen("r1", "c1"))
@@ -73,3 +79,95 @@ def test_strangers_are_passed_over() -> None:
     assert bench.operations.deliver((), START) == ()
     assert bench.operations.cancel("nobody") == ()
     assert bench.operations.answered(Answered(("notify",))) == ()
+
+
+def one(play: Playbook) -> Any:
+    (message,) = said(play.take())
+    return message
+
+
+# --- the UI
+
+ASKED = e.ApprovalRequested("ap-1", "Run it?", {"command": "rm"})
+
+
+def interactive(play: Playbook) -> RunId:
+    caps = {"interactiveUI": True, "persistentSurfaces": False}
+    t.open_run(play, clientCapabilities=caps)
+    submit = t.execute(play)
+    assert isinstance(submit.command, c.StartRun)
+    assert submit.command.spec.approvals
+    return t.accept(play, submit)
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision"),
+    [
+        (yes("runner:2", {"status": "submitted", "confirmed": True}), e.Decision.ALLOW_ONCE),
+        (yes("runner:2", {"status": "submitted"}), e.Decision.DENY),
+        (yes("runner:2", {"status": "unavailable"}), e.Decision.DENY),
+        (no("runner:2", -32002, "inactive"), e.Decision.DENY),
+    ],
+)
+def test_w_15_8_an_approval_is_a_question(answer: bytes, decision: e.Decision) -> None:
+    with t.attached(t.play_runner()) as play:
+        run = interactive(play)
+        play.deliver(number(run, ASKED))
+        message = one(play)
+        assert (message["id"], message["method"]) == ("runner:2", "ui.confirm")
+        assert message["params"]["owner"] == {"extensionId": "fleetgate", "generation": 1}
+        question = message["params"]["request"]
+        assert question["id"].startswith("runner-ui-")
+        assert (question["title"], question["message"]) == ("Run it?", '{"command":"rm"}')
+        play.receive(answer)
+        (submit,) = play.take()
+        assert submit.command == c.ResolveApproval(run, "ap-1", decision)
+
+
+def test_an_approval_that_is_answered_elsewhere_is_withdrawn() -> None:
+    with t.attached(t.play_runner()) as play:
+        run = interactive(play)
+        play.deliver(number(run, ASKED)).take()
+        play.deliver(number(run, e.ApprovalResolved("ap-1", e.Decision.DENY)))
+        assert one(play) == {"method": "operation.cancel", "params": {"requestId": "runner:2"}}
+        play.receive(yes("runner:2", {"status": "submitted"})).expect()
+
+
+def test_without_anybody_an_approval_is_denied() -> None:
+    with t.attached(t.play_runner()) as play:
+        t.open_run(play)
+        run = t.accept(play, t.execute(play))
+        play.deliver(number(run, ASKED))
+        (submit,) = play.take()
+        assert submit.command == c.ResolveApproval(run, "ap-1", e.Decision.DENY)
+
+
+def test_an_unreadable_answer_counts_as_no() -> None:
+    with t.attached(t.play_runner()) as play:
+        run = interactive(play)
+        play.deliver(number(run, ASKED)).take()
+        play.receive(yes("runner:2", {"status": 1}))
+        report, submit = play.take()
+        assert report.what == "kodelet_unreadable_answer"
+        assert submit.command.decision is e.Decision.DENY
+
+
+def test_a_diagnosis_is_a_notice() -> None:
+    with t.attached(t.play_runner()) as play:
+        run = interactive(play)
+        play.deliver(number(run, e.Diagnosed("careful")))
+        assert one(play)["method"] == "ui.notify"
+        play.receive(yes("runner:2", {"status": "submitted"})).expect()
+
+
+def test_w_12_4_input_for_a_surface_that_is_not_there() -> None:
+    with t.attached(t.play_runner()) as play:
+        t.open_run(play)
+        play.receive(tell("ui.surface.input", {"runId": "r1"}))
+        assert one(play)["method"] == "run.environmentError"
+        for frame in (
+            tell("ui.surface.resize", {"runId": "zz"}),
+            tell("ui.surface.resize", {"runId": 1}),
+            tell("other", {}),
+        ):
+            play.receive(frame).expect()

@@ -4,17 +4,15 @@ from typing import Any
 
 import pytest
 
-from fleetgate.core.adaptation import ToCommand, ToPrompt
+from fleetgate.protocols.carriage import Redial
 from fleetgate.protocols.kodelet.settings import (
-    BASH,
-    CommandSettings,
     ControlPlaneSettings,
     RunnerSettings,
-    ToolSettings,
     control_plane_carriage,
     nanos,
     runner_carriage,
 )
+from fleetgate.protocols.kodelet.tools import BASH, CommandSettings
 
 
 @pytest.mark.parametrize(
@@ -36,14 +34,6 @@ def test_the_carriage_is_the_genuine_one(carriage: Any) -> None:
         (RunnerSettings, {"update_every": -1}),
         (RunnerSettings, {"tools": (BASH, BASH)}),
         (RunnerSettings, {"commands": (CommandSettings("a"), CommandSettings("a"))}),
-        (ToolSettings, {"name": " "}),
-        (ToolSettings, {"name": "a", "schema": []}),
-        (ToolSettings, {"name": "a", "prompt": "x", "line": "{input.y}"}),
-        (ToolSettings, {"name": "a", "prompt": "{nothing}"}),
-        (ToolSettings, {"name": "a", "line": "rm {input.x}"}),
-        (CommandSettings, {"name": "/a"}),
-        (CommandSettings, {"name": "a b"}),
-        (CommandSettings, {"name": "a", "prompt": "{"}),
     ],
 )
 def test_what_is_refused(kind: Any, members: Any) -> None:
@@ -51,8 +41,15 @@ def test_what_is_refused(kind: Any, members: Any) -> None:
         kind(**members)
 
 
-def test_what_a_tool_becomes() -> None:
-    assert isinstance(BASH.adaptation().tool, ToCommand)
-    assert isinstance(ToolSettings("a", prompt="x").adaptation().tool, ToPrompt)
-    assert ToolSettings("a").adaptation().tool is None
+def test_nanoseconds() -> None:
     assert nanos(1.5) == 1_500_000_000
+
+
+def test_every_limit_of_the_peer_is_a_setting_with_the_genuine_default() -> None:
+    for kind in (ControlPlaneSettings, RunnerSettings):
+        made = kind()
+        assert (made.requests, made.control_requests, made.notifications) == (64, 8, 64)
+        assert (made.control_lane, made.update_lane) == (128, 64)
+        assert made.message_limit == 4_194_304
+    assert runner_carriage(RunnerSettings()).redial == Redial(1, 30, jitter=False)
+    assert control_plane_carriage(ControlPlaneSettings(message_limit=9)).limit == 9
