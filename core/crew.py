@@ -36,6 +36,8 @@ class Crew:
         self._roster = roster
         self._giving = giving
         self._left = left
+        self.changed: Callable[[Worker], None] = lambda _: None
+        """Told of each worker whose liveness is another one now; never blocks or raises."""
 
     async def admit(self, info: WorkerInfo, port: Port) -> Admission:
         """Let a link speak for a worker, under a new durable epoch; fence the older link.
@@ -146,6 +148,7 @@ class Crew:
     def _become(self, worker: Worker, liveness: Liveness) -> None:
         worker.liveness = liveness
         worker.since = self._ledger.clock()
+        self.changed(worker)
 
     async def drain(self, id: WorkerId, on: bool) -> None:
         """Give the worker no more runs, or runs again; durably, and whether it is here or not.

@@ -9,7 +9,7 @@ numbered, put in line, and shown to followers and confirmed to the worker once d
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final, Protocol
@@ -51,7 +51,7 @@ from fleetgate.core.sessions import session_of
 from fleetgate.core.slots import Slot
 from fleetgate.core.starts import Starts
 from fleetgate.core.timers import Clock, Timers
-from fleetgate.core.worker import Reports, WorkerInfo
+from fleetgate.core.worker import Reports, WorkerInfo, WorkerStatus
 
 MAX_NOTE: Final = 4096
 """Bytes of a note with a run, as JSON: a few numbers and names, read and written with its row."""
@@ -199,6 +199,10 @@ class Hub:
         return self._crew.find(id)
 
     # --- stopping
+
+    def watch_workers(self, changed: Callable[[WorkerStatus], None]) -> None:
+        """Have `changed` told of each worker that comes, gets ready or leaves."""
+        self._crew.changed = lambda worker: changed(worker.status())
 
     def drain(self) -> None:
         """Refuse new runs from now on; those that run go on at their workers."""

@@ -126,6 +126,8 @@ class Keeper:
             if ended is not None and not ended.retry:
                 self._observer.gave_up(reason)
                 return
+            if self._draining:
+                return  # the end is ours, and nothing to report
             seconds = backoff.next()
             self._observer.retrying(reason, seconds)
             await trio.sleep(seconds)

@@ -47,6 +47,7 @@ class Said(Enum):
     LIBRARY_WARNING = ("library_warning", "warning")
     ADMIN_LISTENING = ("admin_listening", "info")
     ADMIN_FAULT = ("admin_fault", "error")
+    FAKE_ENDED = ("fake_ended", "warning")
 
     @property
     def event(self) -> str:

@@ -11,7 +11,11 @@ from fleetgate.gateway.config_reader import nearest
 
 FAKES: Final = {
     "agency-client": "fleetgate.gateway.fakes.agency_client",
+    "agency-daemon": "fleetgate.gateway.fakes.agency_daemon",
+    "kodelet-control-plane": "fleetgate.gateway.fakes.kodelet_control_plane",
+    "kodelet-runner": "fleetgate.gateway.fakes.kodelet_runner",
     "rvbox-client": "fleetgate.gateway.fakes.rvbox_client",
+    "rvbox-server": "fleetgate.gateway.fakes.rvbox_server",
 }
 """Each fake's module, which has `run(argv) -> int`. Only the one that is wanted is imported."""
 

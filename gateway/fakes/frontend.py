@@ -25,6 +25,9 @@ from fleetgate.gateway.spec import read_base64, read_utf8
 MAX_WAITING: Final = 1000
 """`wait` and `usage` operations under way; one more is refused."""
 
+INPUT_ENDED: Final = "its standard input was closed"
+QUIT: Final = "it was told to quit"
+
 
 class FrontEnd:
     """Serves one stream of operations. `known` are those that the fake's side takes."""
@@ -43,34 +46,36 @@ class FrontEnd:
         self._followers: dict[RunId, trio.CancelScope] = {}
         self._waiting = 0
 
-    async def serve(self) -> None:
-        """Serve until `quit` or the end of the input. Cancelled, what runs goes on."""
+    async def serve(self) -> str:
+        """Serve until `quit` or the end of the input; answers in words which it was. Cancelled,
+        what runs goes on."""
         async with trio.open_nursery() as nursery:
-            while await self._serve_one(nursery):
+            while (end := await self._serve_one(nursery)) is None:
                 pass
             nursery.cancel_scope.cancel()
+        return end
 
-    async def _serve_one(self, nursery: trio.Nursery) -> bool:
-        id: str | None = None
+    async def _serve_one(self, nursery: trio.Nursery) -> str | None:
+        """Serve the next line. Answers why it was the last one, if it was."""
         try:
             line = await self._reader.next()
             if line is None:
-                return False
+                return INPUT_ENDED
             id, operation = read_operation(line, self._known)
         except TooLong as error:
             await self._refuse(None, InvalidArgument(f"{error}; send less at a time"))
-            return True
+            return None
         except BadLine as error:
             await self._refuse(error.id, error.refusal)
-            return True
+            return None
         if isinstance(operation, ops.Quit):
             await self._writer.write({"id": id, "ok": True})
-            return False
+            return QUIT
         if isinstance(operation, ops.Wait | ops.Usage):
             await self._answer_later(nursery, id, operation)
         else:
             await self._answer(id, partial(self._perform, nursery, operation))
-        return True
+        return None
 
     async def _answer_later(
         self, nursery: trio.Nursery, id: str | None, operation: ops.Wait | ops.Usage

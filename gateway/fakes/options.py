@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import typing
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 import attrs
 
+from fleetgate.gateway.config_entries import Grant, Secret
 from fleetgate.gateway.config_reader import Flawed, nearest, read
 from fleetgate.gateway.logs import LEVELS
 from fleetgate.transports.api import AddressError, Options, TlsFiles
@@ -34,6 +36,21 @@ def add_common(parser: argparse.ArgumentParser, settings: type[Any]) -> None:
     parser.add_argument("--log-level", choices=list(LEVELS), default="warning")
 
 
+def add_state(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """The directory of what a fake keeps."""
+    parser.add_argument(
+        "--state", required=required, metavar="DIR", help="keep what was journaled there"
+    )
+
+
+def journal_of(state: str | None) -> str:
+    """The journal in a state directory, which is made if it is missing; in memory without one."""
+    if state is None:
+        return "memory:"
+    os.makedirs(state, mode=0o700, exist_ok=True)
+    return f"sqlite:{os.path.abspath(state)}/journal.db"
+
+
 def add_tls(parser: argparse.ArgumentParser) -> None:
     """Options of fakes whose carriage may be TLS."""
     parser.add_argument("--tls-ca", metavar="FILE", help="verifies the peer's certificate")
@@ -41,13 +58,15 @@ def add_tls(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-key", metavar="FILE", help="its key")
 
 
-def check_reachable(option: str, address: str, tls: TlsFiles | None = None) -> None:
-    """Whether a peer could be reached there. Nothing is dialled.
+def check_reachable(
+    option: str, address: str, tls: TlsFiles | None = None, *, listens: bool = False
+) -> None:
+    """Whether a peer could be reached there, or come there. Nothing is dialled or bound.
 
     Raises: `BadOption`, with the form that is wanted.
     """
     try:
-        check_address(address, Options(CHECKED_FRAMING, CHECKED_LIMIT, tls=tls), listener=False)
+        check_address(address, Options(CHECKED_FRAMING, CHECKED_LIMIT, tls=tls), listener=listens)
     except AddressError as error:
         raise BadOption(f"{option}: {error}") from None
 
@@ -63,9 +82,57 @@ def tls_of(arguments: argparse.Namespace) -> TlsFiles | None:
     return None if files == TlsFiles() else files
 
 
+@attrs.frozen(slots=True)
+class GivenToken(Secret):
+    """A token from the command line: a fake's is no secret to whoever tests with it."""
+
+    value: str = attrs.field(default="", repr=False)
+
+    def read(self) -> str:
+        """The token."""
+        return self.value
+
+
+def grants_of(option: str, given: Sequence[str]) -> tuple[Grant, ...]:
+    """The grants that `T=ID` words make.
+
+    Raises: `BadOption`, which repeats no token.
+    """
+    grants: list[Grant] = []
+    for word in given:
+        token, _, id = word.rpartition("=")
+        if not token or not id:
+            raise BadOption(f"{option}: expected TOKEN=ID")
+        grants.append(Grant(GivenToken(value=token), id))
+    return tuple(grants)
+
+
+def milliseconds(text: str) -> float:
+    """An option's milliseconds, as the seconds that settings have. For argparse."""
+    return int(text) / 1000
+
+
+def given(**members: Any) -> dict[str, Any]:
+    """Those of a fake's own options that were used, for `settings_of`."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _types(settings: type[Any]) -> dict[str, Any]:
+    """The settings that can be written on a command line, and their types: no tables."""
+    types = typing.get_type_hints(settings)
+    return {name: kind for name, kind in types.items() if not _is_tables(kind)}
+
+
+def _is_tables(kind: Any) -> bool:
+    return any(attrs.has(inner) for inner in typing.get_args(kind) if isinstance(inner, type))
+
+
 def _defaults(settings: type[Any]) -> str:
+    known = _types(settings)
     members = ", ".join(
-        f"{field.name}={_written(field.default)}" for field in attrs.fields(settings)
+        f"{field.name}={_written(field.default)}"
+        for field in attrs.fields(settings)
+        if field.name in known
     )
     return members.replace("%", "%%")
 
@@ -76,13 +143,13 @@ def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def settings_of(kind: type[_T], assignments: Sequence[str], **given: Any) -> _T:
+def settings_of(kind: type[_T], assignments: Sequence[str], **own: Any) -> _T:
     """The settings with what `--set` assigns, and what the fake's own options give.
 
     Raises: `BadOption`.
     """
-    types = typing.get_type_hints(kind)
-    table: dict[str, Any] = dict(given)
+    types = _types(kind)
+    table: dict[str, Any] = dict(own)
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:

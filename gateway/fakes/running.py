@@ -6,19 +6,21 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import attrs
 import trio
 
 from fleetgate.core.journal.api import JournalError
+from fleetgate.core.worker import InputKind, WorkerStatus
 from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.lines import LineWriter
-from fleetgate.gateway.fakes.small import Small, open_small
-from fleetgate.gateway.logs import Log
+from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
+from fleetgate.gateway.logs import Log, Said
 from fleetgate.gateway.observe import Counters, EntryObserver, GatewayObserver, LinkObserver
 from fleetgate.gateway.render import Line
+from fleetgate.gateway.settings import LogLevel
 from fleetgate.transports.api import AddressError, LinkError
 
 ASKED: Final = 0
@@ -32,27 +34,36 @@ PEER_ENDED_IT: Final = 3
 
 
 class Body(Protocol):
-    """What is particular to one fake. It ends when the fake is asked to."""
+    """What is particular to one fake. It ends when the fake is asked to, and says by what."""
 
-    async def __call__(self, small: Small, writer: LineWriter) -> None: ...
+    async def __call__(self, small: Small, writer: LineWriter) -> str: ...
 
 
-@attrs.define
-class _Ending:
-    """Set once the peer has refused for good."""
+Emit: TypeAlias = Callable[[Line], None]
 
-    event: trio.Event = attrs.field(factory=trio.Event)
+
+class Ending:
+    """Why a fake ends: the first reason counts, and cancels `work`."""
+
+    def __init__(self) -> None:
+        self.work = trio.CancelScope()
+        self.code = ASKED
+        self.reason = ""
+
+    def come(self, code: int, reason: str) -> None:
+        """Something ends it."""
+        if not self.reason:
+            self.code, self.reason = code, reason
+            self.work.cancel()
 
 
 class FakeEntryObserver(EntryObserver):
     """Logs as any entry does, and tells the front end of `ready` and of its links."""
 
-    def __init__(
-        self, log: Log, entry: Entry, emit: Callable[[Line], None], refused: trio.Event
-    ) -> None:
+    def __init__(self, log: Log, entry: Entry, emit: Emit, ending: Ending) -> None:
         super().__init__(log, Counters(), entry)
         self._emit = emit
-        self._refused = refused
+        self._ending = ending
         self._address = entry.address
         self._listens = entry.listens
         self._ready = False
@@ -79,39 +90,48 @@ class FakeEntryObserver(EntryObserver):
         self._emit({"event": "link", "state": "down", "reason": reason})
 
     def gave_up(self, reason: str) -> None:
-        """The peer refused for good."""
-        super().gave_up(reason)
-        self._refused.set()
+        """The peer refused for good. The line about the end says it."""
+        self._ending.come(PEER_ENDED_IT, f"its peer refused it for good: {reason}")
 
 
 class FakeObserver(GatewayObserver):
     """A fake's observer."""
 
-    def __init__(self, log: Log, emit: Callable[[Line], None], refused: trio.Event) -> None:
+    def __init__(self, log: Log, emit: Emit, ending: Ending) -> None:
         super().__init__(log, Counters())
         self._emit = emit
-        self._refused = refused
+        self._ending = ending
 
     def entry(self, entry: Entry) -> FakeEntryObserver:
         """The observer of the one entry."""
-        return FakeEntryObserver(self.log, entry, self._emit, self._refused)
+        return FakeEntryObserver(self.log, entry, self._emit, self._ending)
 
 
-def run_fake(entry: Entry, name: str, journal: str, log: Log, body: Body) -> int:
+@attrs.frozen(slots=True)
+class Around:
+    """What a fake is made of. `inputs` are the kinds that its local workers take."""
+
+    name: str
+    entry: Entry
+    journal: str
+    log: Log
+    inputs: frozenset[InputKind] = frozenset()
+
+
+def run_fake(around: Around, body: Body) -> int:
     """Run a fake to its end; answers its exit code."""
     try:
-        return trio.run(_run, entry, name, journal, log, body)
+        return trio.run(_run, around, body)
     except (JournalError, LinkError, AddressError, OSError, BaseExceptionGroup) as group:
         error = unwrapped(group)
         if not isinstance(error, JournalError | LinkError | AddressError | OSError):
             raise
-        sys.stderr.write(f"gateway fake: {error}\n")
+        sys.stderr.write(f"gateway fake {around.name}: {error}\n")
         return CANNOT_START
 
 
-async def _run(entry: Entry, name: str, journal: str, log: Log, body: Body) -> int:
-    writer, refused = LineWriter(), trio.Event()
-    code = ASKED
+async def _run(around: Around, body: Body) -> int:
+    writer, ending = LineWriter(), Ending()
     async with trio.open_nursery() as nursery:
         lines, out = trio.open_memory_channel[Line](MAX_LINES)
         nursery.start_soon(_write_all, writer, out)
@@ -120,20 +140,23 @@ async def _run(entry: Entry, name: str, journal: str, log: Log, body: Body) -> i
             with suppress(trio.WouldBlock):  # nobody reads us: the newest link events are left out
                 lines.send_nowait(line)
 
-        async def end_when_refused() -> None:
-            nonlocal code
-            await refused.wait()
-            code = PEER_ENDED_IT
-            work.cancel()
+        def tell(worker: WorkerStatus) -> None:
+            if worker.info.pool != LOCAL:
+                state = worker.liveness.value
+                emit({"event": "worker", "worker": worker.info.id, "state": state})
 
-        observer = FakeObserver(log, emit, refused)
-        with trio.CancelScope() as work:
-            nursery.start_soon(end_when_refused)
-            nursery.start_soon(_end_on_signal, work)
-            async with open_small(entry, name, journal, observer) as small:
-                await body(small, writer)
+        observer = FakeObserver(around.log, emit, ending)
+        nursery.start_soon(_end_on_signal, ending)
+        async with open_small(
+            around.entry, around.name, around.journal, observer, around.inputs, tell
+        ) as small:
+            small.nursery.start_soon(_end_when_stopped, small, around.entry.name, ending)
+            with ending.work:
+                ending.come(ASKED, await body(small, writer))
         nursery.cancel_scope.cancel()
-    return code
+    level: LogLevel = "warning" if ending.code == ASKED else "error"
+    around.log.say(Said.FAKE_ENDED, level=level, fake=around.name, reason=ending.reason)
+    return ending.code
 
 
 async def _write_all(writer: LineWriter, lines: trio.MemoryReceiveChannel[Line]) -> None:
@@ -142,7 +165,14 @@ async def _write_all(writer: LineWriter, lines: trio.MemoryReceiveChannel[Line])
             await writer.write(line)
 
 
-async def _end_on_signal(scope: trio.CancelScope) -> None:
+async def _end_on_signal(ending: Ending) -> None:
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            scope.cancel()
+        async for number in signals:
+            ending.come(ASKED, f"it received {signal.Signals(number).name}")
+
+
+async def _end_when_stopped(small: Small, entry: str, ending: Ending) -> None:
+    """A client may stop the daemon that it talks to."""
+    await small.hub.wait_stopped(entry)
+    await small.house.drain()
+    ending.come(PEER_ENDED_IT, "its peer told it to stop")

@@ -6,7 +6,7 @@ side is a front end for the tests (controllers) or a worker that runs here (work
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -16,7 +16,7 @@ import trio
 from fleetgate.core.hub import Hub, open_hub
 from fleetgate.core.routing import OPERATOR, Route
 from fleetgate.core.timers import Clock as AnyClock
-from fleetgate.core.worker import InputKind
+from fleetgate.core.worker import InputKind, WorkerStatus
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.config import Config
 from fleetgate.gateway.config_entries import Entry
@@ -46,14 +46,20 @@ class Small:
 
 @asynccontextmanager
 async def open_small(
-    entry: Entry, name: str, journal: str, observer: HouseObserver
+    entry: Entry,
+    name: str,
+    journal: str,
+    observer: HouseObserver,
+    inputs: frozenset[InputKind] = frozenset(),
+    watch: Callable[[WorkerStatus], None] = lambda _: None,
 ) -> AsyncGenerator[Small, None]:
     """A small gateway with one entry: a worker's entry is routed to from the operator, a
-    controller's entry leads to the local pool. Its links end with the block.
+    controller's entry leads to the local pool, whose workers take `inputs`. `watch` is told of
+    workers that come, get ready or leave. Its links end with the block.
 
     Raises: `JournalError`, `ListenFailed`, `AddressError`.
     """
-    local: Mapping[str, frozenset[InputKind]] = {LOCAL: frozenset({InputKind.SHELL})}
+    local: Mapping[str, frozenset[InputKind]] = {LOCAL: inputs}
     known, clock = adapters(()), Clock()
     config = config_of(entry, name, journal)
     async with (
@@ -61,6 +67,7 @@ async def open_small(
         open_hub(opened, router_of(config, known, local), clock) as hub,
         trio.open_nursery() as nursery,
     ):
+        hub.watch_workers(watch)
         house = House(hub, opened, clock, known, observer, nursery, local)
         errors = await house.apply(config)
         if errors:

@@ -254,3 +254,12 @@ async def test_a_worker_that_returns_in_its_grace_keeps_its_runs(
     await worker.join()
     await trio.sleep(100)
     assert not (await describe(hub, run)).state.terminal
+
+
+async def test_who_watches_is_told_of_workers_that_come_and_go(hub: Hub) -> None:
+    told: list[tuple[str, str]] = []
+    hub.watch_workers(lambda status: told.append((status.info.id, status.liveness.value)))
+    worker = HandWorker(hub, worker_info())
+    await worker.join()
+    worker.leave()
+    assert told == [(worker.info.id, "ready"), (worker.info.id, "away")]

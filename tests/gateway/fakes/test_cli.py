@@ -29,6 +29,9 @@ def test_the_fakes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["agency-client"], "--socket"),
         (["agency-client", "--socket", "x", "--set", "nothing=1"], "no setting"),
         (["rvbox-client", "--client-id", "h"], "required"),
+        (["rvbox-server", "--listen", "ws://127.0.0.1:0/agent", "--token", "x"], "TOKEN=ID"),
+        (["kodelet-runner", "--server", "ftp://h", "--workspace", "w", "--state", "s"], "http"),
+        (["kodelet-control-plane", "--listen", "h:x"], "--listen: "),
     ],
 )
 def test_bad_arguments_are_exit_code_2(

@@ -120,7 +120,7 @@ def _described(name: str, kind: type[Any]) -> tuple[str, list[str], list[str]]:
         for field in attrs.fields(kind)
         if field.name != "spec"
     ]
-    sides = {"agency-client": CONTROLLER, "rvbox-client": WORKER}
+    sides = {"controller": CONTROLLER, "worker": WORKER}
     return name, members, [side for side, known in sides.items() if name in known]
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import stat
+from pathlib import Path
 from typing import Literal
 
 import attrs
@@ -12,6 +15,9 @@ from fleetgate.gateway.fakes.options import (
     BadOption,
     add_common,
     add_tls,
+    given,
+    grants_of,
+    journal_of,
     settings_of,
     tls_of,
 )
@@ -68,3 +74,37 @@ def test_tls_files_are_our_own_and_the_authority() -> None:
     assert tls_of(parser.parse_args([])) is None
     files = tls_of(parser.parse_args(["--tls-cert", "c", "--tls-key", "k", "--tls-ca", "a"]))
     assert files == TlsFiles("c", "k", "a")
+
+
+def test_without_a_state_directory_the_journal_is_in_memory(tmp_path: Path) -> None:
+    assert journal_of(None) == "memory:"
+    state = tmp_path / "state"
+    assert journal_of(str(state)) == f"sqlite:{state}/journal.db"
+    assert stat.S_IMODE(os.stat(state).st_mode) == 0o700
+
+
+def test_a_table_cannot_be_written_on_a_command_line() -> None:
+    @attrs.frozen
+    class Tables:
+        limit: int = 1
+        rows: tuple[Settings, ...] = ()
+
+    parser = argparse.ArgumentParser()
+    add_common(parser, Tables)
+    assert "rows" not in parser.format_help()
+    with pytest.raises(BadOption, match="no setting has this name"):
+        settings_of(Tables, ["rows=x"])
+
+
+def test_what_was_not_given_is_left_to_the_default() -> None:
+    assert settings_of(Settings, [], **given(limit=None, strict=True)) == Settings(strict=True)
+
+
+def test_a_token_grants_one_identity() -> None:
+    (grant,) = grants_of("--token", ["a=b=id"])
+    assert (grant.token.read(), grant.id) == ("a=b", "id")
+    assert "a=b" not in repr(grant)
+    for word in ("hush", "=hush", "hush="):
+        with pytest.raises(BadOption, match="TOKEN=ID") as refused:
+            grants_of("--token", [word])
+        assert "hush" not in str(refused.value)

@@ -4,85 +4,74 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import Any, TypeAlias
 
 from fleetgate.gateway.demo.stage import free_port
 
-FAKE = (sys.executable, "-P", "-m", "fleetgate", "fake")
+Start: TypeAlias = Callable[..., Any]
 
 
-class Fake:
-    """A fake as a child process, spoken to as any language would."""
-
-    def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen(
-            [*FAKE, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def tell(self, **op: object) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(op) + "\n")
-        self.process.stdin.flush()
-
-    def line(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
-
-    def until(self, **members: object) -> dict[str, Any]:
-        """The next line that has these members."""
-        while True:
-            line = self.line()
-            if members.items() <= line.items():
-                return line
-
-    def end(self) -> int:
-        self.process.communicate(timeout=20)
-        return self.process.returncode
+def _reason(said: str) -> str:
+    """What the one line about the end says."""
+    (line,) = [line for line in map(json.loads, said.splitlines()) if line["event"] == "fake_ended"]
+    return line["reason"]
 
 
-@pytest.fixture
-def fakes() -> Iterator[list[Fake]]:
-    made: list[Fake] = []
-    yield made
-    for fake in made:
-        fake.process.kill()
-        fake.process.communicate()
+def test_closed_input_is_asking_it_to_end(fakes: Start, tmp_path: Path) -> None:
+    code, said = fakes("agency-client", "--socket", str(tmp_path / "none")).end()
+    assert (code, _reason(said)) == (0, "its standard input was closed")
 
 
-def test_closed_input_is_asking_it_to_end(fakes: list[Fake], tmp_path: Path) -> None:
-    fake = Fake("agency-client", "--socket", str(tmp_path / "none"))
-    fakes.append(fake)
-    assert fake.end() == 0
+def test_quitting_is_answered_and_said(fakes: Start, tmp_path: Path) -> None:
+    fake = fakes("agency-client", "--socket", str(tmp_path / "none"))
+    fake.tell(op="quit", id="1")
+    assert fake.until(id="1")["ok"]
+    code, said = fake.end()
+    assert (code, _reason(said)) == (0, "it was told to quit")
 
 
-def test_sigterm_is_asking_it_to_end(fakes: list[Fake], tmp_path: Path) -> None:
-    fake = Fake("agency-client", "--socket", str(tmp_path / "none"))
-    fakes.append(fake)
+def test_a_fake_that_ends_with_its_link_up_says_nothing_else(fakes: Start, tmp_path: Path) -> None:
+    words = ("--socket", str(tmp_path / "d" / "s"))
+    daemon = fakes("agency-daemon", *words)
+    daemon.until(event="ready")
+    client = fakes("agency-client", *words)
+    client.until(event="worker", state="ready")
+    for fake in (client, daemon):
+        code, said = fake.end()
+        assert (code, len(said.splitlines())) == (0, 1), said
+
+
+def test_a_peer_that_refuses_for_good_is_exit_code_3(fakes: Start, tmp_path: Path) -> None:
+    plane = fakes("kodelet-control-plane", "--listen", "127.0.0.1:0", "--token", "good")
+    url = plane.until(event="ready")["address"]
+    where = ("--workspace", str(tmp_path), "--state", str(tmp_path / "state"))
+    runner = fakes("kodelet-runner", "--server", url, "--token", "bad", *where)
+    runner.process.wait(timeout=20)
+    code, said = runner.end()
+    assert code == 3
+    assert "its peer refused it for good: " in _reason(said)
+    assert len(said.splitlines()) == 1, said
+
+
+def test_sigterm_is_asking_it_to_end(fakes: Start, tmp_path: Path) -> None:
+    fake = fakes("agency-client", "--socket", str(tmp_path / "none"))
     fake.tell(op="workers", id="1")
     assert fake.line() == {"id": "1", "ok": True, "workers": []}
     fake.process.send_signal(signal.SIGTERM)
-    assert fake.end() == 0
+    fake.process.wait(timeout=20)
+    code, said = fake.end()
+    assert (code, _reason(said)) == (0, "it received SIGTERM")
 
 
-def test_a_state_directory_serves_one_process(fakes: list[Fake], tmp_path: Path) -> None:
+def test_a_state_directory_serves_one_process(fakes: Start, tmp_path: Path) -> None:
     url = f"ws://127.0.0.1:{free_port()}/agent"
     words = ("rvbox-client", "--exec", "--connect", url, "--client-id", "h")
-    first = Fake(*words, "--state", str(tmp_path))
-    fakes.append(first)
+    first = fakes(*words, "--state", str(tmp_path))
     first.tell(op="runs", id="1")
     assert first.line()["ok"]
-    second = Fake(*words, "--state", str(tmp_path))
-    fakes.append(second)
+    second = fakes(*words, "--state", str(tmp_path))
     _, said = second.process.communicate(timeout=20)
     assert second.process.returncode == 1
     assert "journal.db" in said

@@ -10,6 +10,7 @@ from fleetgate.core import commands as c
 from fleetgate.core.errors import NoRoute
 from fleetgate.core.ids import RunId
 from fleetgate.core.routing import OPERATOR
+from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.small import LOCAL, open_small
 from fleetgate.gateway.testing import SeenHouse
@@ -22,6 +23,8 @@ CLIENT = Entry(
 HOST = Entry(
     "north", "server", "rvbox", "memory:server", False, rvbox.ADAPTER.northbound.settings()
 )
+
+SHELL = frozenset({InputKind.SHELL})
 
 
 async def test_a_controller_routes_the_operators_runs_to_its_worker(
@@ -37,7 +40,7 @@ async def test_a_controller_routes_the_operators_runs_to_its_worker(
 
 
 async def test_a_worker_routes_its_controllers_runs_to_the_local_pool() -> None:
-    async with open_small(HOST, "fake", "memory:", SeenHouse()) as small:
+    async with open_small(HOST, "fake", "memory:", SeenHouse(), SHELL) as small:
         assert small.hub.router.route("server", c.RunSpec(c.ShellCommand(line="x")))[0] == LOCAL
         with pytest.raises(NoRoute):
             small.hub.router.route(OPERATOR, c.RunSpec(c.ShellCommand(line="x")))

@@ -1,0 +1,40 @@
+"""`gateway fake agency-daemon`: an AgencyProxy daemon without agents."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.echo import echoes
+from fleetgate.gateway.fakes.options import add_common, check_reachable, settings_of
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, run_worker
+from fleetgate.gateway.logs import Log
+from fleetgate.protocols import agency
+
+NAME = "agency-daemon"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its command line."""
+    parser = argparse.ArgumentParser(
+        prog=f"gateway fake {NAME}",
+        description="Plays an AgencyProxy daemon; every run says its prompt and succeeds.",
+    )
+    parser.add_argument("--socket", required=True, metavar="PATH", help="where it listens")
+    add_common(parser, agency.ADAPTER.northbound.settings)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run it; answers its exit code."""
+    arguments = make_parser().parse_args(argv)
+    settings = settings_of(agency.ADAPTER.northbound.settings, arguments.settings)
+    address = f"unix:{os.path.abspath(arguments.socket)}"
+    check_reachable("--socket", address, listens=True)
+    entry = Entry("north", "client", "agency", address, True, settings)
+    # Nothing is kept, as the genuine daemon keeps nothing across its own restart.
+    around = Around(NAME, entry, "memory:", Log(arguments.log_level), ALL_INPUTS)
+    return run_worker(around, echoes)

@@ -1,0 +1,72 @@
+"""`gateway fake kodelet-control-plane`: what `kodelet serve` is to its runners."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from fleetgate.gateway.config_entries import Entry, Grant
+from fleetgate.gateway.fakes.options import (
+    GivenToken,
+    add_common,
+    add_tls,
+    check_reachable,
+    given,
+    milliseconds,
+    settings_of,
+    tls_of,
+)
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.gateway.fakes.sides import run_controller
+from fleetgate.gateway.logs import Log
+from fleetgate.protocols import kodelet
+
+NAME = "kodelet-control-plane"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its command line."""
+    parser = argparse.ArgumentParser(
+        prog=f"gateway fake {NAME}",
+        description="Plays the control plane of kodelet runners; operations are JSON lines.",
+    )
+    parser.add_argument("--listen", required=True, metavar="HOST:PORT", help="or a whole URL")
+    parser.add_argument("--token", metavar="T", help="what runners must show; without it, nothing")
+    parser.add_argument("--heartbeat-ms", type=milliseconds, metavar="N")
+    parser.add_argument("--heartbeat-timeout-ms", type=milliseconds, metavar="N")
+    parser.add_argument(
+        "--lease-grace-ms",
+        type=milliseconds,
+        metavar="N",
+        help="how long a run that is canceled may take before it counts as lost",
+    )
+    add_tls(parser)
+    add_common(parser, kodelet.ADAPTER.southbound.settings)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run it; answers its exit code."""
+    arguments = make_parser().parse_args(argv)
+    settings = settings_of(
+        kodelet.ADAPTER.southbound.settings,
+        arguments.settings,
+        **given(
+            heartbeat_interval=arguments.heartbeat_ms,
+            heartbeat_timeout=arguments.heartbeat_timeout_ms,
+            cleanup_timeout=arguments.lease_grace_ms,
+        ),
+    )
+    tls = tls_of(arguments)
+    address = _address(arguments.listen, settings.path, encrypted=tls is not None)
+    check_reachable("--listen", address, tls, listens=True)
+    token = arguments.token
+    grants = () if token is None else (Grant(GivenToken(value=token), "runner"),)
+    entry = Entry("south", "runners", "kodelet", address, True, settings, tls, tokens=grants)
+    return run_controller(Around(NAME, entry, "memory:", Log(arguments.log_level)))
+
+
+def _address(listen: str, path: str, *, encrypted: bool) -> str:
+    if "://" in listen:
+        return listen
+    return f"{'wss' if encrypted else 'ws'}://{listen}{path}"

@@ -1,0 +1,85 @@
+"""`gateway fake kodelet-runner`: a runner with a few tools to try."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.options import (
+    BadOption,
+    GivenToken,
+    add_common,
+    add_state,
+    add_tls,
+    check_reachable,
+    given,
+    journal_of,
+    milliseconds,
+    settings_of,
+    tls_of,
+)
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, run_worker
+from fleetgate.gateway.fakes.tools import TOOLS, act_of
+from fleetgate.gateway.logs import Log
+from fleetgate.protocols import kodelet
+from fleetgate.protocols.kodelet.upgrade import BadServer, websocket_url
+
+NAME = "kodelet-runner"
+
+KEPT_OUTPUT: Final = 16 << 20
+"""Bytes of a call's output that make its result: four times what a message may have, for the
+tool whose result is too large."""
+
+COMMANDS: Final = ({"name": "hello", "description": "Greets.", "prompt": "hello, {input.text}"},)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its command line."""
+    parser = argparse.ArgumentParser(
+        prog=f"gateway fake {NAME}",
+        description=f"Plays a kodelet runner with the tools {', '.join(TOOLS)}.",
+    )
+    parser.add_argument(
+        "--server", required=True, metavar="URL", help="http://HOST:PORT, or the whole ws:// URL"
+    )
+    parser.add_argument("--token", metavar="T", help="what is shown to the control plane")
+    parser.add_argument("--workspace", required=True, metavar="DIR")
+    parser.add_argument("--name", metavar="N", help="its display name")
+    parser.add_argument("--cleanup-timeout-ms", type=milliseconds, metavar="N")
+    add_state(parser, required=True)
+    add_tls(parser)
+    add_common(parser, kodelet.ADAPTER.northbound.settings)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run it; answers its exit code."""
+    arguments = make_parser().parse_args(argv)
+    settings = settings_of(
+        kodelet.ADAPTER.northbound.settings,
+        arguments.settings,
+        workspace=os.path.realpath(arguments.workspace),
+        tools=[{"name": name, "description": text} for name, text in TOOLS.items()],
+        commands=list(COMMANDS),
+        output_limit=KEPT_OUTPUT,
+        **given(display_name=arguments.name, cleanup_timeout=arguments.cleanup_timeout_ms),
+    )
+    address, tls = _address(arguments.server), tls_of(arguments)
+    check_reachable("--server", address, tls)
+    token = None if arguments.token is None else GivenToken(value=arguments.token)
+    entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
+    log = Log(arguments.log_level)
+    return run_worker(Around(NAME, entry, journal_of(arguments.state), log, ALL_INPUTS), act_of)
+
+
+def _address(server: str) -> str:
+    if server.startswith(("ws://", "wss://")):
+        return server
+    try:
+        return websocket_url(server)
+    except BadServer as error:
+        raise BadOption(f"--server: {error}") from None

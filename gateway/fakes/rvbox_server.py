@@ -1,0 +1,56 @@
+"""`gateway fake rvbox-server`: a server of host daemons, steered by JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.options import (
+    add_common,
+    add_state,
+    add_tls,
+    check_reachable,
+    grants_of,
+    journal_of,
+    settings_of,
+    tls_of,
+)
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.gateway.fakes.sides import run_controller
+from fleetgate.gateway.logs import Log
+from fleetgate.protocols import rvbox
+
+NAME = "rvbox-server"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its command line."""
+    parser = argparse.ArgumentParser(
+        prog=f"gateway fake {NAME}",
+        description="Plays an rvbox server; operations are JSON lines.",
+    )
+    parser.add_argument("--listen", required=True, metavar="URL", help="ws://HOST:PORT/agent")
+    parser.add_argument(
+        "--token",
+        action="append",
+        default=[],
+        metavar="T=CLIENT_ID",
+        help="let in who shows T, as CLIENT_ID and nobody else; repeatable",
+    )
+    add_state(parser)
+    add_tls(parser)
+    add_common(parser, rvbox.ADAPTER.southbound.settings)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run it; answers its exit code."""
+    arguments = make_parser().parse_args(argv)
+    settings = settings_of(rvbox.ADAPTER.southbound.settings, arguments.settings)
+    tls, grants = tls_of(arguments), grants_of("--token", arguments.token)
+    check_reachable("--listen", arguments.listen, tls, listens=True)
+    address = arguments.listen
+    entry = Entry("south", "hosts", "rvbox", address, True, settings, tls, tokens=grants)
+    log = Log(arguments.log_level)
+    return run_controller(Around(NAME, entry, journal_of(arguments.state), log))
