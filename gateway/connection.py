@@ -2,27 +2,28 @@
 
 Each link has one `Driver` with one nursery: a reader, a writer that alone touches the
 sending side, a clock, one follower for each followed run, and one short task for each
-question to the hub. Steps are performed here and nowhere else.
+question to the hub (`fleetgate.gateway.asking`). Steps are performed here and nowhere else.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 import trio
 
-from fleetgate.core.answers import Admission, Answer
+from fleetgate.core.answers import Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
-from fleetgate.core.errors import Refusal, Unavailable
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, WorkerId
 from fleetgate.core.timers import Clock
 from fleetgate.gateway.alarm import Alarm
+from fleetgate.gateway.asking import Asking
 from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.speaking import Speaker
@@ -36,10 +37,6 @@ patient protocol lets a link be silent."""
 
 CLOSE_WITHIN: Final = 5.0
 """Seconds to send what is left when a link closes."""
-
-MAX_ASKED: Final = 256
-"""Questions to the hub under way for one link; at it the link is not read until one is
-answered."""
 
 
 class Observer(Protocol):
@@ -85,11 +82,9 @@ class Driver:
         self._calling = False
         self._resumed = trio.Event()
         self._resumed.set()
-        self._asked = 0
-        self._answered = trio.Event()
-        self._turn: trio.Event | None = None
         self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable)
         self._speaker = Speaker(hub, observer)
+        self._asking = Asking(hub, self, self._speaker, observer)
         self._alarm = Alarm(clock)
         self._closing: api.Close | None = None
         self._close_asked = trio.Event()
@@ -116,6 +111,7 @@ class Driver:
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
+                self._asking.start(nursery)
                 self._call(partial(self._connection.opened, opening))
                 nursery.start_soon(self._write)
                 nursery.start_soon(self._alarm.run, self._tick)
@@ -128,6 +124,7 @@ class Driver:
             reason = "a fault of the gateway"
         finally:
             self._over = True
+            self._asking.stop()
             with trio.CancelScope(shield=True):
                 await self._link.close(goodbye)
             if self._closing is not None:
@@ -167,25 +164,43 @@ class Driver:
 
     # --- calls into the connection, one at a time
 
-    def _call(self, call: Callable[[int], Steps], *, more: bool = False) -> None:
-        """Make `call(now)` once the steps of the calls before it are performed. With `more`,
-        records may wait for those of the next call: the caller sees to them."""
+    def _call(self, call: Callable[[int], Steps]) -> None:
+        """Make `call(now)` once the steps of the calls before it are performed."""
         self._calls.append(call)
         if self._calling:
             return
         self._calling = True
         try:
-            while self._calls and not self._over and self._closing is None:
+            while self._calls and self._going:
                 self._make(self._calls.popleft())
-                if not (more or self._calls):
+                if not self._calls:
                     self._speaker.flush()  # within the loop: it may bring about calls
         finally:
             self._calling = False
             self._calls.clear()
 
-    def _make(self, call: Callable[[int], Steps]) -> None:
+    def _receive(self, frame: bytes) -> None:
+        """As `_call`, for the call that is made most: no other is under way when a frame is taken.
+        Records wait for those of the next frame; `_take_in` sees to them."""
+        if not self._going:
+            return
+        self._calling = True
         try:
-            steps = call(self._clock())
+            self._make(self._connection.receive, frame)
+            while self._calls and self._going:
+                self._make(self._calls.popleft())
+        finally:
+            self._calling = False
+            self._calls.clear()
+
+    @property
+    def _going(self) -> bool:
+        """Whether calls are still made."""
+        return self._closing is None and not self._over
+
+    def _make(self, call: Callable[..., Steps], *given: Any) -> None:
+        try:
+            steps = call(*given, self._clock())
         except ProtocolError as error:
             steps = error.steps or (api.Close(None, str(error)),)
             self._observer.report("protocol_error", str(error), None)
@@ -195,10 +210,7 @@ class Driver:
         for step in steps:
             if self._closing is not None:
                 return
-            if type(step) is api.Send:
-                self._outbox.put(step.frame)
-            else:
-                self._perform(step)
+            self._perform(step)
 
     def _perform(self, step: api.Step) -> None:
         match step:
@@ -223,7 +235,7 @@ class Driver:
                 self._perform_northbound(step)
             case api.AnnounceWorker():
                 self._speaker.flush()
-                self._ask(partial(self._announce, step))
+                self._asking.announce(step)
             case _:
                 self._speaker.perform(step)
 
@@ -233,14 +245,11 @@ class Driver:
         self._speaker.flush()
         match step:
             case api.Submit():
-                asks = isinstance(step.command, ProbeWorkers | ReadUsage)  # may take long
-                self._ask(partial(self._submit, step), in_turn=not asks)
+                self._asking.submit(step)
             case api.Annotate():
-                durable = trio.Event()
-                self._outbox.bar(durable)
-                self._ask(partial(self._annotate, step, durable))
+                self._outbox.bar(self._asking.annotate(step))
             case api.Ack():
-                self._ask(partial(self._acknowledge, step))
+                self._asking.acknowledge(step)
             case api.Follow():
                 self._follow(step)
             case api.Unfollow():
@@ -259,68 +268,6 @@ class Driver:
 
     def _deliver(self, batch: Sequence[Recorded]) -> None:
         self._call(partial(self._connection.deliver, batch))
-
-    # --- questions to the hub
-
-    def _ask(self, ask: Callable[[], Awaitable[None]], *, in_turn: bool = True) -> None:
-        """Ask beside everything else; but what changes something in turn: the peer's words take
-        effect in the order in which they came."""
-        if self._nursery is None or self._over:
-            return
-        self._asked += 1
-        before, mine = None, trio.Event()
-        if in_turn:
-            before, self._turn = self._turn, mine
-        self._nursery.start_soon(self._asking, ask, before, mine)
-
-    async def _asking(
-        self, ask: Callable[[], Awaitable[None]], before: trio.Event | None, mine: trio.Event
-    ) -> None:
-        try:
-            if before is not None:
-                await before.wait()
-            await ask()
-        except Exception as error:
-            self._observer.fault(error)
-            self._close(api.Close(None, "a fault of the gateway"))
-        finally:
-            mine.set()
-            self._asked -= 1
-            self._answered.set()
-            self._answered = trio.Event()
-
-    async def _submit(self, step: api.Submit) -> None:
-        answer: Answer
-        try:
-            answer = await self._hub.submit(step.command, step.key)
-        except Refusal as refusal:
-            answer = refusal
-        self._call(partial(self._connection.reply, step.reply_to, answer))
-
-    async def _annotate(self, step: api.Annotate, durable: trio.Event) -> None:
-        try:
-            await self._hub.annotate(step.run, step.name, step.value)
-        except Refusal as refusal:
-            # The barrier stays shut: what stands behind it must never leave.
-            self._broken(refusal.message)
-        else:
-            durable.set()
-
-    async def _acknowledge(self, step: api.Ack) -> None:
-        try:
-            await self._hub.acknowledge(step.run, step.through)
-        except Refusal as refusal:
-            self._observer.report("not_acknowledged", refusal.message, step.run)
-
-    async def _announce(self, step: api.AnnounceWorker) -> None:
-        answer: Answer
-        try:
-            answer = await self._hub.admit(step.worker, self)
-        except Refusal as refusal:
-            answer = refusal
-        if isinstance(answer, Admission):
-            self._speaker.admitted(step.worker.id, answer.epoch)
-        self._call(partial(self._connection.reply, step.reply_to, answer))
 
     # --- the link
 
@@ -345,14 +292,14 @@ class Driver:
                 if not self._willing:
                     self._speaker.flush()
                     await self._wait_willing()
-                self._call(partial(self._connection.receive, frame), more=True)
+                self._receive(frame)
         finally:
             self._speaker.flush()
 
     @property
     def _willing(self) -> bool:
         """Whether one more frame may be taken: not paused, and room everywhere."""
-        return self._resumed.is_set() and not self._outbox.full and self._asked < MAX_ASKED
+        return self._resumed.is_set() and not (self._outbox.full or self._asking.full)
 
     async def _wait_willing(self) -> None:
         while not self._willing:
@@ -361,13 +308,13 @@ class Driver:
             elif self._outbox.full:
                 await self._outbox.wait_room()
             else:
-                await self._answered.wait()
+                await self._asking.wait_answer()
 
     async def _finish(self) -> None:
         """The peer sends no more: answer what it asked, then end."""
         with trio.move_on_after(SEND_WITHIN):
-            while self._asked:
-                await self._answered.wait()
+            while not self._asking.idle:
+                await self._asking.wait_answer()
             await self._outbox.wait_idle()
 
     async def _write(self) -> None:
@@ -378,13 +325,13 @@ class Driver:
                 try:
                     await self._link.send_some(frames)
                 except FrameRefused as error:
-                    self._broken(str(error))
+                    self.broken(str(error))
                     return
                 except LinkError as error:
                     await self._read_out(str(error))
                     return
             if scope.cancelled_caught:
-                self._broken(f"the peer took nothing for {SEND_WITHIN:.0f} s")
+                self.broken(f"the peer took nothing for {SEND_WITHIN:.0f} s")
                 return
             self._outbox.sent()
 
@@ -392,12 +339,13 @@ class Driver:
         """Nothing more can be sent. What the peer sent before is taken all the same."""
         with trio.move_on_after(CLOSE_WITHIN):
             await self._read_over.wait()
-        self._broken(reason)
+        self.broken(reason)
 
     def _tick(self) -> None:
         self._call(self._connection.tick)
 
-    def _broken(self, reason: str) -> None:
+    def broken(self, reason: str) -> None:
+        """Nothing more can be sent: the link ends without a word."""
         if self._closing is None:
             self._closing = api.Close(None, reason)
         if self._nursery is not None:
@@ -422,7 +370,16 @@ class Driver:
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 
-    # --- the hub's port
+    # --- the hub's answers, and its port
+
+    def answered(self, reply_to: Any, answer: Answer) -> None:
+        """Tell the connection what the hub answered."""
+        self._call(partial(self._connection.reply, reply_to, answer))
+
+    def fault(self, error: Exception) -> None:
+        """A fault of ours ends this link (I11)."""
+        self._observer.fault(error)
+        self._close(api.Close(None, "a fault of the gateway"))
 
     def perform(self, order: Order) -> None:
         """Give the worker an order."""

@@ -19,12 +19,13 @@ from fleetgate.core.sequence import Arrival, arrival
 from fleetgate.protocols.api import NO_STEPS, Record, Report, Step, Steps
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing
+from fleetgate.protocols.rvbox.codec import Output
 from fleetgate.protocols.rvbox.desk import Desk
 from fleetgate.protocols.rvbox.giving import Giving
 from fleetgate.protocols.rvbox.session import about, closing
 from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.translate import PASSING, code_name
-from fleetgate.protocols.rvbox.translate_events import rejected, to_events
+from fleetgate.protocols.rvbox.translate_events import rejected, to_events, to_output
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
 MOST_GAPS = 3
@@ -81,6 +82,21 @@ class Hearing:
         return (*again, desk.report_capacity())
 
     # --- events
+
+    def output(self, output: Output) -> Record | None:
+        """The record of what can only be the next output of a command that was seen at work:
+        nothing else follows from it. None: look at the whole message, nothing was taken."""
+        command = self._desk.books.by_uuid.get(output.issue_uuid)
+        if command is None or not command.running or command.exit_seq:
+            return None
+        if output.event_seq != command.taken + 1:
+            return None
+        events = to_output(output.stream, output.data, output.offset)
+        if type(events[0]) is not OutputProduced:
+            return None
+        command.taken = output.event_seq
+        command.gaps = 0
+        return Record(command.run, events, output.event_seq)
 
     def event(self, event: w.CommandEvent, now: int) -> Steps:
         """Record the next event; a repeated one is acknowledged again, a gap is not recorded."""

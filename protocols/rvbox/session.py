@@ -60,6 +60,10 @@ class Session:
         """Whether no work may be given out now."""
         return self._phase is not Phase.OPEN
 
+    def is_at_work(self, id: str, generation: int) -> bool:
+        """Whether an envelope with these two is of this session, and work goes on in it."""
+        return self._phase is Phase.OPEN and id == self.id and generation == self.generation
+
     def open(self, id: str, generation: int) -> None:
         """Every envelope after this one carries these two."""
         self.id = id

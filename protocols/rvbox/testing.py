@@ -84,6 +84,14 @@ def happenings() -> SearchStrategy[w.Happening]:
     )
 
 
+def events() -> SearchStrategy[w.CommandEvent]:
+    """Events of two commands or of none, every member drawn."""
+    uuids = st.sampled_from([UUID, OTHER, ""])
+    return st.builds(
+        w.CommandEvent, uuids, _uint(64), _uint(64), _instants(), st.none() | happenings()
+    )
+
+
 def _versions() -> SearchStrategy[w.ProtocolVersion]:
     return st.builds(w.ProtocolVersion, _uint(32), _uint(32))
 
@@ -125,9 +133,7 @@ def payloads() -> SearchStrategy[w.Payload]:
             immutable_request_sha256=digests,
         ),
         st.builds(w.CommandAccepted, uuids, _uint(64), st.booleans(), st.none() | _errors()),
-        st.builds(
-            w.CommandEvent, uuids, _uint(64), _uint(64), _instants(), st.none() | happenings()
-        ),
+        events(),
         st.builds(w.EventAck, uuids, _uint(64)),
         st.builds(w.StdinWrite, uuids, _uint(64), st.binary(max_size=40), st.booleans()),
         st.builds(w.CloseStdin, uuids, _uint(64)),

@@ -30,7 +30,7 @@ def to_events(event: w.Happening | None, *, running: bool, inputs: int) -> tuple
     inputs it was given. Always at least one event of the core."""
     match event:
         case w.OutputChunk():
-            return _to_output(event)
+            return to_output(event.stream, event.data, event.offset)
         case w.StdinAck(through_write_seq=through):
             if through > inputs:
                 return (_odd(f"it acknowledges input {through}, but {inputs} were given"),)
@@ -47,15 +47,16 @@ def _odd(what: str) -> e.Diagnosed:
     return e.Diagnosed(f"from the host: {what}", VIOLATION)
 
 
-def _to_output(chunk: w.OutputChunk) -> tuple[e.Event, ...]:
-    stream = _STREAMS.get(chunk.stream)
+def to_output(number: int, data: bytes, offset: int) -> tuple[e.Event, ...]:
+    """What an `OutputChunk` of these means."""
+    stream = _STREAMS.get(number)
     if stream is None:
-        return (_odd(f"output of stream {chunk.stream}, which is none"),)
-    if len(chunk.data) <= e.MAX_BODY:
-        return (e.OutputProduced(stream, chunk.data, min(chunk.offset, FAR)),)
+        return (_odd(f"output of stream {number}, which is none"),)
+    if len(data) <= e.MAX_BODY:
+        return (e.OutputProduced(stream, data, min(offset, FAR)),)
     return tuple(
-        e.OutputProduced(stream, piece, min(chunk.offset + nth * e.MAX_BODY, FAR))
-        for nth, piece in enumerate(split_bytes(chunk.data))
+        e.OutputProduced(stream, piece, min(offset + nth * e.MAX_BODY, FAR))
+        for nth, piece in enumerate(split_bytes(data))
     )
 
 

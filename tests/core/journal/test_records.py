@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, RunId, Seq
+from fleetgate.core.journal import records
 from fleetgate.core.journal.records import (
     decode_event,
     decode_order,
@@ -22,6 +23,7 @@ from fleetgate.core.journal.records import (
 from fleetgate.core.json import Json
 from fleetgate.core.run import Run
 from fleetgate.core.testing import EVENT_KINDS, events, json_values, orders, recorded, runs, specs
+from fleetgate.schemas.journal.v1 import event_pb2
 
 
 def again(event: e.Recorded) -> e.Recorded:
@@ -33,6 +35,12 @@ def again(event: e.Recorded) -> e.Recorded:
 def test_an_event_of_every_kind_comes_back(kind: type[e.Event], data: st.DataObject) -> None:
     event = data.draw(recorded(events(kind)))
     assert again(event) == event
+
+
+@given(recorded(events(e.OutputProduced)))
+def test_output_has_the_same_bytes_by_its_own_way_as_by_every_others(event: e.Recorded) -> None:
+    slow = event_pb2.Recorded(**records._RECORDED.fields(event)).SerializeToString()
+    assert encode_event(event) == slow
 
 
 @given(json_values())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fleetgate.protocols.api import RemoteProtocolError
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.testing import UUID, envelopes, specs
+from fleetgate.protocols.rvbox.testing import UUID, envelopes, events, specs
 from fleetgate.schemas.rvbox.v1 import agent_pb2
 
 DISPATCH = w.CommandDispatch(
@@ -25,6 +25,33 @@ DISPATCH = w.CommandDispatch(
 @given(envelopes())
 def test_every_message_comes_back_as_it_was(envelope: w.Envelope) -> None:
     assert codec.decode(codec.encode(envelope)) == envelope
+
+
+def plain_output(frame: bytes) -> codec.Output | None:
+    """What `output_of` should say, by way of the whole message."""
+    try:
+        envelope = codec.decode(frame)
+    except RemoteProtocolError:
+        return None
+    event = envelope.payload
+    if not isinstance(event, w.CommandEvent) or not isinstance(event.event, w.OutputChunk):
+        return None
+    place = (envelope.session_id, envelope.session_generation, event.issue_uuid, event.event_seq)
+    return codec.Output(*place, event.event.stream, event.event.data, event.event.offset)
+
+
+@given(envelopes() | st.builds(w.Envelope, st.just(UUID), st.just(7), events()))
+def test_output_is_found_where_it_is(envelope: w.Envelope) -> None:
+    frame = codec.encode(envelope)
+    assert codec.output_of(frame) == plain_output(frame)
+
+
+@given(st.builds(w.Envelope, st.just(UUID), st.just(7), events()), st.data())
+def test_output_is_found_nowhere_else(envelope: w.Envelope, data: st.DataObject) -> None:
+    frame = bytearray(codec.encode(envelope))
+    at = data.draw(st.integers(0, len(frame)))
+    frame[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    assert codec.output_of(bytes(frame)) == plain_output(bytes(frame))
 
 
 @given(st.binary(max_size=200))

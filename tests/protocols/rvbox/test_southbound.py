@@ -1,5 +1,7 @@
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fleetgate.core.answers import Accepted, Admission, Held
 from fleetgate.core.commands import (
@@ -22,8 +24,10 @@ from fleetgate.protocols.api import (
     AnnounceWorker,
     Close,
     Record,
+    RemoteProtocolError,
     ReportCapacity,
     Settle,
+    Step,
     Submit,
     Wake,
     WorkerReady,
@@ -581,3 +585,56 @@ def test_a_wake_is_always_asked_for_while_something_is_due() -> None:
     with talk_to_server() as talk:
         greeted_server(talk).later(1).perform(start(make_run()))
         assert Wake(START + 31 * SECOND) in talk.take()
+
+
+# --- the short way of output
+
+OUTPUT = w.OutputChunk(1, b"x", 5)
+
+few = st.integers(0, 3)
+chunks = st.builds(w.OutputChunk, few, st.binary(max_size=3) | st.just(bytes(65 * 1024)), few)
+happenings = st.one_of(
+    chunks,
+    chunks,
+    st.builds(w.LifecycleChanged, st.sampled_from([Lifecycle.RUNNING, Lifecycle.QUEUED])),
+    st.builds(w.StdinAck, few),
+    st.just(w.CommandExit(Lifecycle.EXITED, 0)),
+    st.none(),
+)
+told = st.one_of(
+    st.tuples(st.sampled_from([1, 1, 1, 1, 0, 2]), happenings),  # how far ahead, and what
+    st.sampled_from([w.ReconcileSnapshot(), w.ClientCapacity(0, 0, 2, 2), w.CloseStdin(UUID, 1)]),
+    st.sampled_from(["", "another"]),  # output in an envelope of another session
+)
+
+
+@given(st.lists(told, max_size=12))
+def test_output_comes_to_the_same_by_the_short_way_as_by_the_long_one(
+    script: list[tuple[int, w.Happening | None] | w.Payload | str],
+) -> None:
+    with talk_to_server() as short, talk_to_server() as long:
+        long.connection._output = lambda frame: None  # type: ignore[attr-defined]
+        for talk in (short, long):
+            greeted_server(talk).perform(start(make_run())).take()
+            talk.put(w.CommandAccepted(UUID, 1, True)).take()
+        seq = 0
+        for each in script:
+            event: w.Payload | tuple[int, w.Happening | None]
+            session, event = (each, (1, OUTPUT)) if isinstance(each, str) else (SESSION, each)
+            if isinstance(event, tuple):
+                ahead, happening = event
+                event = w.CommandEvent(UUID, 1, seq + ahead, START, happening)
+                seq += ahead == 1
+            frame = codec.encode(w.Envelope(session, 7, event))
+            one, other = outcome(short, frame), outcome(long, frame)
+            assert one == other
+            if one[0] is not None:
+                return
+
+
+def outcome(talk: Talk, frame: bytes) -> tuple[str | None, list[Step]]:
+    """What the connection makes of a frame: its error, if there is one, and the steps."""
+    try:
+        return None, list(talk.connection.receive(frame, START))
+    except RemoteProtocolError as error:
+        return str(error), list(error.steps)
