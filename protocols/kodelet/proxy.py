@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from fleetgate.core import commands as c
 from fleetgate.core.events import ApprovalResolved, Decision, Diagnosed
 from fleetgate.protocols.api import NO_STEPS, Record, Steps
 from fleetgate.protocols.kodelet import errors, ui, wire
 from fleetgate.protocols.kodelet.errors import invalid
 from fleetgate.protocols.kodelet.handling import Refused, read_params
+from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.peer import Called, Peer
 from fleetgate.protocols.kodelet.state import INTERACTIVE
 from fleetgate.protocols.kodelet.structs import read
 from fleetgate.protocols.kodelet.ward import Asked, Ward
 from fleetgate.protocols.kodelet.wards import Wards
 
+StandIn: TypeAlias = Callable[[str, wire.UiCall], wire.UiResponse]
+"""Answers a question: its method and its params."""
+
+
+def nobody(method: str, call: wire.UiCall) -> wire.UiResponse:
+    """Nobody is there."""
+    return ui.unavailable(method)
+
 
 class Proxy:
     """Of one connection. A question is open until a person, a newer one, the runner, or the run's
-    end closes it."""
+    end closes it. `stand_in` answers for runs that no run of the core has."""
 
-    def __init__(self, peer: Peer, wards: Wards) -> None:
+    def __init__(self, peer: Peer, wards: Wards, leases: Leases) -> None:
         self._peer = peer
         self._wards = wards
+        self._leases = leases
+        self.stand_in: StandIn = nobody
 
     def ask(self, called: Called) -> Steps:
         """A request has come.
@@ -33,11 +47,15 @@ class Proxy:
         question = read(wire.Question, call.request) if method in INTERACTIVE else None
         if not call.run_id.strip():
             raise Refused(invalid("runId is required"))
-        ward = self._wards.get(call.run_id)
-        if ward is None or not ward.active:
+        lease = self._leases.get(call.run_id)
+        if lease is None or not lease.active:
             raise Refused(errors.INACTIVE_UI)
         if question is None:
             self._peer.succeed(called.id, ui.no_surface(method))
+            return NO_STEPS
+        ward = self._wards.get(call.run_id)
+        if ward is None:
+            self._peer.succeed(called.id, self.stand_in(method, call))
             return NO_STEPS
         if not ward.interactive:
             self._peer.succeed(called.id, ui.unavailable(method))

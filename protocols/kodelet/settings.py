@@ -66,6 +66,8 @@ class ControlPlaneSettings(PeerSettings):
     """Valid heartbeats in a row that may leave out a run before it is lost."""
     cleanup_timeout: float = _above_zero(10.0)
     """How long a runner may take to cancel and close a run."""
+    lease_grace: float = _above_zero(10.0)
+    """How long a run may stay open whose owner is gone, before it is cancelled and closed."""
     provider: str = ""
     """The provider that `run.open` names, for the runner's information: no model is called."""
     model: str = ""

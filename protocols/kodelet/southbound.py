@@ -7,7 +7,10 @@ holds of an earlier one is lost.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
+
+import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Admission, Answer, WorkerList
@@ -35,6 +38,8 @@ from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, wire
 from fleetgate.protocols.kodelet.errors import RpcError, invalid
 from fleetgate.protocols.kodelet.handling import Refused, check, handle, read_params
+from fleetgate.protocols.kodelet.lease import Hook
+from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.names import connection_id, runner_id
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
@@ -58,6 +63,18 @@ _TAKEN: Final = -1
 REPLACED: Final = "runner connection was replaced"
 
 
+@attrs.frozen(slots=True)
+class RunnerRecord:
+    """A runner as a control plane shows it. `alive` is None while none is connected."""
+
+    id: str
+    status: str
+    alive: Liveness | None
+    runs: tuple[str, ...]
+    workspace: wire.Workspace
+    incompatible: str
+
+
 class ControlPlaneConnection(Connection):
     """One runner's link."""
 
@@ -66,14 +83,16 @@ class ControlPlaneConnection(Connection):
         self._opening = Opening(link="")
         self._peer = Peer("server", settings)
         self._deadlines = Deadlines()
-        self._wards = Wards(self._peer, settings, self._deadlines)
-        self._proxy = Proxy(self._peer, self._wards)
+        self.leases = Leases(self._peer, settings, self._deadlines)
+        self._wards = Wards(self._peer, settings, self.leases)
+        self.proxy = Proxy(self._peer, self._wards, self.leases)
         self._phase = Phase.NEW
         self._request = ""
         self._asked = wire.Register()
         self._id = ""
         self._free: int | None = 0
         self._draining = False
+        self._incompatible = ""
 
     # --- what the driver tells
 
@@ -100,16 +119,15 @@ class ControlPlaneConnection(Connection):
                     steps += self._told(came, now)
                     self._peer.finished()
                 case Canceled():
-                    steps += self._proxy.cancel(came.id)
+                    steps += self.proxy.cancel(came.id)
                 case Answered():
-                    if self._wards.get(came.token[1].id) is came.token[1]:
-                        steps += self._wards.answered(came, now)
+                    steps += came.token(came, now)
         return steps
 
     def tick(self, now: int) -> Steps:
         steps: list[Step] = []
         for name in self._deadlines.due(now):
-            steps += self._wards.overdue(name) if name != _SWEEP else self._swept(now)
+            steps += self.leases.overdue(name, now) if name != _SWEEP else self._swept(now)
         return self._after(steps, now)
 
     def perform(self, order: Order, now: int) -> Steps:
@@ -121,13 +139,48 @@ class ControlPlaneConnection(Connection):
         return self._after([], now)
 
     def closed(self, reason: str, now: int) -> Steps:
-        self._peer.end(reason)
-        return self._wards.lose_all(f"the link to the runner ended: {reason}")
+        text = f"the link to the runner ended: {reason}"
+        lost = self.leases.detach(text, now)
+        broken = self._peer.end(text)
+        return [*lost, *(step for each in broken for step in each.token(each, now))]
+
+    def by_hand(self, act: Callable[[Leases], Steps], now: int) -> Steps:
+        """Have something done that no order of the core asks for, as a control plane does that is a
+        stand-in in somebody's test. `Leases` says what can be done; `proxy.stand_in` answers the
+        questions of such runs, and `on_hook` hears what happens to them."""
+        return self._after([*act(self.leases)], now)
+
+    def on_hook(self, hook: Hook) -> None:
+        """Tell `hook` of what happens unasked to runs that no run of the core has."""
+        self._wards.others = hook
+
+    def record(self) -> RunnerRecord:
+        """The runner as a control plane shows it (W 8.6)."""
+        asked = self._asked
+        return RunnerRecord(
+            self._id,
+            self._status(),
+            self.leases.alive,
+            tuple(sorted(lease.id for lease in self.leases.all())),
+            asked.workspace,
+            self._incompatible,
+        )
+
+    def _status(self) -> str:
+        alive = self.leases.alive
+        if alive is None:
+            return "incompatible" if self._incompatible else "offline"
+        if not alive.ready:
+            return "connecting"
+        if alive.error:
+            return "error"
+        return "busy" if len(self.leases) else "idle"
 
     def fenced(self, reason: str, now: int) -> Steps:
         """A newcomer has the runner now. Its admission deals with the runs."""
         self._phase = Phase.DETACHED
         self._wards.forget()
+        self.leases.forget()
         return (Close(None, REPLACED),)
 
     def _after(self, steps: list[Step], now: int) -> Steps:
@@ -142,12 +195,12 @@ class ControlPlaneConnection(Connection):
         return [*steps, *self._peer.flush(), *self._deadlines.wake()]
 
     def _room(self) -> int | None:
-        alive = self._wards.alive
+        alive = self.leases.alive
         if alive is None or alive.error or self._draining:
             return 0
         if self._asked.capabilities.concurrent_runs:
             return None
-        return 0 if len(self._wards) else 1
+        return 0 if len(self.leases) else 1
 
     # --- requests of the runner
 
@@ -157,14 +210,16 @@ class ControlPlaneConnection(Connection):
         if self._phase in (Phase.NEW, Phase.REGISTERING):
             raise Refused(errors.REGISTER_FIRST)
         if called.method in RUNNER_REQUESTS:
-            return self._proxy.ask(called)
+            return self.proxy.ask(called)
         raise Refused(errors.UNKNOWN_METHOD)
 
     def _register(self, called: Called) -> Steps:
         if self._phase is not Phase.NEW:
             raise Refused(errors.REGISTERED)
         asked = read_params(wire.Register, called, errors.PARAMS_REQUIRED)
-        check(_wrong_with(asked))
+        wrong = _wrong_with(asked)
+        self._incompatible = wrong.message if wrong is errors.NO_VERSION else ""
+        check(wrong)
         self._phase, self._request, self._asked = Phase.REGISTERING, called.id, asked
         return (Submit(c.ListWorkers(), "known"),)
 
@@ -200,7 +255,8 @@ class ControlPlaneConnection(Connection):
         generation = answer.epoch
         self._phase = Phase.REGISTERED
         digest = self._asked.manifest_digest.strip()
-        self._wards.alive = Liveness(self._id, generation, now, digest)
+        self.leases.concurrent = self._asked.capabilities.concurrent_runs
+        self.leases.alive = Liveness(self._id, generation, now, digest)
         every = round(self._settings.heartbeat_interval * 1000)
         connection = connection_id(self._opening.entropy)
         self._peer.succeed(
@@ -228,49 +284,49 @@ class ControlPlaneConnection(Connection):
             case "runner.heartbeat":
                 return self._beat(read(wire.Heartbeat, params), now)
             case "runner.manifestChanged":
-                assert self._wards.alive is not None
-                self._wards.alive.change(read(wire.ManifestChanged, params))
+                assert self.leases.alive is not None
+                self.leases.alive.change(read(wire.ManifestChanged, params))
             case "runner.goodbye":
-                return self._goodbye()
+                return self._goodbye(now)
             case "run.environmentError":
-                return self._wards.environment_error(read(wire.EnvironmentReport, params), now)
+                return self.leases.environment_error(read(wire.EnvironmentReport, params), now)
             case _:
-                return self._wards.update(read_update(params))
+                return self.leases.update(read_update(params))
         return NO_STEPS
 
     def _beat(self, beat: wire.Heartbeat, now: int) -> Steps:
-        alive = self._wards.alive
+        alive = self.leases.alive
         assert alive is not None
         named = alive.hear(beat, now)
         if named is None:
             return NO_STEPS
-        gone = alive.missing(named, self._wards.phases, self._settings.omissions)
-        steps = [step for run in gone for step in self._wards.missing(run)]
+        gone = alive.missing(named, self.leases.phases, self._settings.omissions)
+        steps = [step for run in gone for step in self.leases.missing(run, now)]
         if self._phase is Phase.REGISTERED:
             self._phase = Phase.READY
             self._free = self._room()
             steps.append(WorkerReady(self._free))
         return steps
 
-    def _goodbye(self) -> Steps:
+    def _goodbye(self, now: int) -> Steps:
         """The runner leaves; the connection stays open and is of no use any more (W 8.3)."""
         self._phase = Phase.DETACHED
         self._deadlines.clear(_SWEEP)
-        return (*self._wards.lose_all(""), WithdrawWorker("runner.goodbye", gone=True))
+        return (*self.leases.detach("", now), WithdrawWorker("runner.goodbye", gone=True))
 
     @property
     def _sweep(self) -> int:
         return nanos(min(self._settings.heartbeat_sweep, self._settings.heartbeat_timeout / 2))
 
     def _swept(self, now: int) -> Steps:
-        alive = self._wards.alive
+        alive = self.leases.alive
         assert alive is not None
         if now - alive.last <= nanos(self._settings.heartbeat_timeout):
             self._deadlines.set(_SWEEP, now + self._sweep)
             return NO_STEPS
         text = "runner heartbeat timed out"
         self._phase = Phase.DETACHED
-        return (*self._wards.lose_all(text), Close(None, text))
+        return (*self.leases.detach(text, now), Close(None, text))
 
     # --- orders
 
@@ -286,7 +342,7 @@ class ControlPlaneConnection(Connection):
                 steps = NO_STEPS if ward is None else self._wards.cancel(ward, now)
                 return (Settle(order.run, order.number), *steps)
             case c.ResolveApproval():
-                self._proxy.resolve(ward, command)
+                self.proxy.resolve(ward, command)
                 return (Settle(order.run, order.number),)
             case _:
                 what = type(command).__name__

@@ -28,9 +28,10 @@ class RunPhase(Enum):
 
     OPENING = "opening"
     RUNNING = "running"
-    CANCELED = "canceled"
+    SUCCEEDED = "succeeded"
     FAILED = "failed"
-    CLOSING = "closing"
+    CANCELED = "canceled"
+    LOST = "lost"
 
 
 OPENING: Final = frozenset({RunPhase.OPENING})

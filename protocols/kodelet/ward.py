@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
 from fleetgate.core.events import Event, Outcome, Reason, RunState
 from fleetgate.core.ids import RunId
-from fleetgate.protocols.kodelet.state import RunPhase
+from fleetgate.protocols.kodelet.lease import Lease
 from fleetgate.protocols.kodelet.translate import Ask, CallTool
 from fleetgate.protocols.kodelet.translate_events import Shown
 from fleetgate.protocols.kodelet.wire import Question
@@ -23,33 +25,25 @@ class Asked:
 
 @attrs.define(slots=True, eq=False)
 class Ward:
-    """One run. `call` is the wire id of the call that it waits for, `pending` what it ends as
-    once it is closed; `told`: that is the runner's own word and not our guess."""
+    """One run of the core. `call` is the wire id of the one thing that it asks of the runner,
+    `pending` what it ends as once it is closed; `told`: that is the runner's own word and not our
+    guess."""
 
     run: RunId
-    id: str
-    conversation: str
     ask: Ask
     interactive: bool
     shown: Shown
-    phase: RunPhase = RunPhase.OPENING
+    lease: Lease
     call: str = ""
-    sequence: int = 0
-    updates: bool = False
     pending: Outcome | None = None
     last_words: tuple[Event, ...] = ()
     told: bool = False
     questions: dict[str, Asked] = attrs.field(factory=dict[str, Asked])
 
     @property
-    def tool_call(self) -> str:
-        """The id of its one tool call."""
-        return "call_1"
-
-    @property
-    def active(self) -> bool:
-        """Whether the runner may say more of it."""
-        return self.phase in (RunPhase.OPENING, RunPhase.RUNNING)
+    def id(self) -> str:
+        """Its id on the wire."""
+        return self.lease.id
 
     @property
     def calls_tool(self) -> bool:
@@ -67,4 +61,4 @@ def lost(message: str) -> Outcome:
     return Outcome(RunState.LOST, Reason.LOST, message)
 
 
-CANCELED = Outcome(RunState.CANCELED, Reason.CANCELED)
+STOPPED: Final = Outcome(RunState.CANCELED, Reason.CANCELED)

@@ -17,6 +17,9 @@ ENDPOINT: Final = "/api/runner/v1/connect"
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of a message, both ways (W 3)."""
 
+LONGEST_TEXT: Final = 64 * 1024
+"""Characters of a runner's text that are kept."""
+
 ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 
 

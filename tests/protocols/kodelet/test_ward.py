@@ -1,25 +1,21 @@
-"""A run at a control plane."""
+"""A run of the core at a control plane."""
 
 from fleetgate.core.events import Reason, RunState
 from fleetgate.core.ids import RunId
-from fleetgate.protocols.kodelet.state import RunPhase
+from fleetgate.protocols.kodelet.lease import Lease
 from fleetgate.protocols.kodelet.translate import CallTool, SayCommand
 from fleetgate.protocols.kodelet.translate_events import Shown
-from fleetgate.protocols.kodelet.ward import CANCELED, Ward, failed, lost
+from fleetgate.protocols.kodelet.ward import STOPPED, Ward, failed, lost
+from fleetgate.protocols.kodelet.wire import RunOpen
 
 
-def test_a_run_is_active_while_it_opens_and_runs() -> None:
-    ward = Ward(RunId("r"), "run_1", "c", CallTool("t", {}), False, Shown(shell=False))
-    active = {phase for phase in RunPhase if setattr(ward, "phase", phase) or ward.active}
-    assert active == {RunPhase.OPENING, RunPhase.RUNNING}
-
-
-def test_commands_are_no_tools() -> None:
+def test_its_id_is_its_lease_s_and_commands_are_no_tools() -> None:
     made = [
-        Ward(RunId("r"), "run_1", "c", ask, False, Shown(shell=False))
+        Ward(RunId("r"), ask, False, Shown(shell=False), Lease(RunOpen("run_1", "c")))
         for ask in (CallTool("t", {}), SayCommand("/x"))
     ]
     assert [ward.calls_tool for ward in made] == [True, False]
+    assert {ward.id for ward in made} == {"run_1"}
 
 
 def test_endings() -> None:
@@ -27,4 +23,4 @@ def test_endings() -> None:
         RunState.FAILED,
         Reason.REFUSED,
     )
-    assert (lost("y").state, CANCELED.state) == (RunState.LOST, RunState.CANCELED)
+    assert (lost("y").state, STOPPED.state) == (RunState.LOST, RunState.CANCELED)

@@ -16,10 +16,10 @@ from fleetgate.protocols.api import (
 )
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import testing as t
+from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.peer import Peer
 from fleetgate.protocols.kodelet.settings import ControlPlaneSettings
-from fleetgate.protocols.kodelet.state import RunPhase
 from fleetgate.protocols.kodelet.testing import no, rest, said, tell, yes
 from fleetgate.protocols.kodelet.wards import Wards
 from fleetgate.protocols.testing import START
@@ -327,65 +327,41 @@ def test_orders_that_a_runner_has_no_word_for(command: Any) -> None:
         assert isinstance(settled.error, UnsupportedInput)
 
 
-# --- by hand
+def test_a_message_that_does_not_fit_is_never_sent() -> None:
+    spec = RunSpec(ToolCall("x"), native={"kodelet": {"conversationId": "c" * (5 << 20)}})
+    with t.ready(t.play_control_plane()) as play:
+        play.perform(t.start_order(spec=spec))
+        steps = play.take()
+        assert said(steps) == []
+        assert "exceeding the 4194304-byte outbound limit" in outcome(steps).message
 
 
-def wards() -> tuple[Wards, Peer]:
-    peer = Peer("server", ControlPlaneSettings())
-    made = Wards(peer, ControlPlaneSettings(), Deadlines())
-    made.instance = t.INSTANCE
-    made.alive = Liveness(t.RUNNER, 1, START)
-    return made, peer
-
-
-def begin(made: Wards, run: str = "gui/r1") -> None:
-    order = t.start_order(run)
-    assert isinstance(order.command, StartRun)
-    assert made.start(order, order.command.spec) == ()
+def test_a_call_that_does_not_fit_ends_the_run() -> None:
+    with t.ready(t.play_control_plane()) as play:
+        spec = RunSpec(ToolCall("x", {"text": "c" * (5 << 20)}))
+        play.perform(t.start_order(spec=spec))
+        (opening,) = said(play.take())
+        play.receive(yes(opening["id"], t.manifest()))
+        (closing,) = said(play.take())
+        play.receive(yes(closing["id"]))
+        assert outcome(play.take()).reason is Reason.REFUSED
 
 
 def test_runs_are_found_by_both_of_their_names() -> None:
-    made, _ = wards()
-    begin(made)
+    settings = ControlPlaneSettings()
+    peer = Peer("server", settings)
+    leases = Leases(peer, settings, Deadlines())
+    leases.alive, leases.concurrent = Liveness(t.RUNNER, 1, START, ready=True), True
+    made = Wards(peer, settings, leases)
+    made.instance = t.INSTANCE
+    order = t.start_order()
+    assert isinstance(order.command, StartRun)
+    assert made.start(order, order.command.spec) == ()
     ward = made.get(t.wire_id())
     assert ward is not None
-    assert made.of(RunId("gui/r1")) is ward
+    assert made.of(RUN) is ward
     assert made.of(RunId("other")) is made.get("other") is None
     assert made.all() == (ward,)
     assert len(made) == 1
-
-
-def test_a_run_that_is_being_closed_need_not_be_reported() -> None:
-    made, _ = wards()
-    begin(made)
-    assert made.phases == {t.wire_id(): RunPhase.OPENING}
-    ward = made.get(t.wire_id())
-    assert ward is not None
-    made.cancel(ward, START)
-    assert made.phases == {}
-
-
-def test_a_message_that_does_not_fit_is_never_sent() -> None:
-    made, peer = wards()
-    spec = RunSpec(ToolCall("x"), native={"kodelet": {"conversationId": "c" * (5 << 20)}})
-    (record,) = made.start(t.start_order(), spec)
-    assert isinstance(record.events[-1], RunFinished)
-    assert "exceeding the 4194304-byte outbound limit" in record.events[-1].outcome.message
-    assert peer.flush() == []
-    assert len(made) == 0
-
-
-def test_all_are_lost_or_forgotten() -> None:
-    made, _ = wards()
-    begin(made)
-    begin(made, "gui/r2")
-    assert len(made.lose_all("x")) == 2
-    assert len(made) == 0
-    begin(made)
     made.forget()
-    assert made.lose_all("x") == []
-
-
-def test_a_deadline_of_a_run_that_is_gone() -> None:
-    made, _ = wards()
-    assert made.overdue("cleanup nobody") == ()
+    assert len(made) == 0
