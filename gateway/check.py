@@ -13,6 +13,7 @@ import attrs
 
 from fleetgate.core.routing import ANY_LINK
 from fleetgate.gateway.carrying import options_of
+from fleetgate.gateway.check_local import idle_pools, local_problems
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_files import irregular
@@ -51,7 +52,12 @@ def load_usable(path: str | os.PathLike[str], adapters: Mapping[str, Adapter]) -
 def check(config: Config, adapters: Mapping[str, Adapter]) -> Findings:
     """Look at everything, names in the network too."""
     problems = [*_problems(config, adapters), *_unresolved_listeners(config)]
-    warnings = [*_unresolved_peers(config), *_odd_routes(config), *_exposed(config)]
+    warnings = [
+        *_unresolved_peers(config),
+        *_odd_routes(config),
+        *idle_pools(config),
+        *_exposed(config),
+    ]
     return Findings(
         tuple(sorted(problems, key=_line)),
         tuple(sorted(warnings, key=_line)),
@@ -68,6 +74,7 @@ def _line(problem: Problem) -> int:
 
 def _problems(config: Config, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
     yield from _about_gateway(config)
+    yield from local_problems(config)
     for entry in config.entries:
         try:
             _check_entry(entry, adapters[entry.protocol])

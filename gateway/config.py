@@ -19,8 +19,10 @@ from fleetgate.core.json import NOTHING
 from fleetgate.core.routing import Route
 from fleetgate.gateway.config_entries import NAME, Entry, Facing, read_entry
 from fleetgate.gateway.config_files import read_regular
+from fleetgate.gateway.config_local import read_local
 from fleetgate.gateway.config_reader import Flaw, Flawed, named, unknown_key
 from fleetgate.gateway.config_routes import check_ends, read_route
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.places import Place, UnixPlace, collide, place_of
 from fleetgate.gateway.settings import GatewaySettings, read_settings
 from fleetgate.gateway.toml_lines import Path, line_numbers, line_of
@@ -78,6 +80,7 @@ class Config:
     routes: tuple[Route, ...]
     lines: Mapping[str, int] = attrs.field(default=NOTHING, repr=False, eq=False)
     """The line of each key, as in a `Problem`."""
+    local: tuple[LocalPool, ...] = ()
 
     def line(self, key: str) -> int:
         """The line of a key, or of the nearest thing around it."""
@@ -97,7 +100,7 @@ def load(path: str | os.PathLike[str], adapters: Mapping[str, Adapter]) -> Confi
     Raises: `ConfigError`.
     """
     name = os.fspath(path)
-    return parse(_read_text(name), name, adapters)
+    return parse(read_text(name), name, adapters)
 
 
 def parse(text: str, path: str, adapters: Mapping[str, Adapter]) -> Config:
@@ -114,10 +117,14 @@ def read_gateway(path: str | os.PathLike[str]) -> GatewaySettings:
     Raises: `ConfigError`.
     """
     name = os.fspath(path)
-    return _Reading(_read_text(name), name, {}).settings()
+    return _Reading(read_text(name), name, {}).settings()
 
 
-def _read_text(path: str) -> str:
+def read_text(path: str) -> str:
+    """The text of a file that people write, of at most `MAX_CONFIG` bytes.
+
+    Raises: `ConfigError`.
+    """
     try:
         data = read_regular(path, MAX_CONFIG + 1)
         if len(data) <= MAX_CONFIG:
@@ -141,7 +148,7 @@ class _Reading:
         self._flaws: list[Flaw] = []
         self._named: dict[Path, str] = {}
         """The entries' names as written, whatever else is wrong with their tables."""
-        self._document = _parse_toml(text, path)
+        self._document = parse_toml(text, path)
 
     def settings(self) -> GatewaySettings:
         """The `[gateway]` table alone."""
@@ -151,12 +158,14 @@ class _Reading:
 
     def config(self) -> Config:
         """All of it."""
-        known = ("gateway", "south", "north", "route")
+        known = ("gateway", "south", "north", "local", "route")
         for key in self._document.keys() - set(known):
             self._flaws.append(Flaw((key,), unknown_key(key, known)))
         gateway = self._gateway()
-        self._named = {**self._names("south"), **self._names("north")}
+        for key in ("south", "north", "local"):
+            self._named |= self._names(key)
         south, north = self._entries("south"), self._entries("north")
+        local = self._local()
         routes = self._routes()
         self._check_names()
         self._check_places(gateway, {**south, **north})
@@ -169,6 +178,7 @@ class _Reading:
             tuple(north.values()),
             routes,
             {self._words(path): line for path, line in lines.items()},
+            local,
         )
 
     def _attempt(self, make: Callable[..., _T], *args: Any) -> _T | None:
@@ -198,20 +208,25 @@ class _Reading:
                 made[path] = entry
         return made
 
+    def _local(self) -> tuple[LocalPool, ...]:
+        tables = self._tables("local").items()
+        made = (self._attempt(read_local, table, path, self._base) for path, table in tables)
+        return tuple(pool for pool in made if pool is not None)
+
     def _routes(self) -> tuple[Route, ...]:
         routes: list[Route] = []
         north = [name for path, name in self._named.items() if path[0] == "north"]
-        south = [name for path, name in self._named.items() if path[0] == "south"]
+        south = [name for path, name in self._named.items() if path[0] in ("south", "local")]
         for path, table in self._tables("route").items():
             if (route := self._attempt(read_route, table, path)) is not None:
                 self._flaws.extend(check_ends(route, path, north, south))
                 routes.append(route)
         return tuple(routes)
 
-    def _names(self, facing: Facing) -> dict[Path, str]:
+    def _names(self, key: str) -> dict[Path, str]:
         return {
             path: name
-            for path, table in self._tables(facing).items()
+            for path, table in self._tables(key).items()
             if isinstance(table, dict)
             and isinstance(name := cast(dict[str, object], table).get("name"), str)
         }
@@ -268,8 +283,11 @@ class _Reading:
         return "".join(words).removeprefix(".")
 
 
-def _parse_toml(text: str, path: str) -> dict[str, Any]:
-    """Raises: `ConfigError`."""
+def parse_toml(text: str, path: str) -> dict[str, Any]:
+    """The document of a TOML text, nested `MAX_DEPTH` deep at most.
+
+    Raises: `ConfigError`.
+    """
     try:
         document = tomllib.loads(text)
     except RecursionError:

@@ -23,6 +23,11 @@ Facing: TypeAlias = Literal["north", "south"]
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """Names are part of run and worker ids, of log lines and of file names."""
 
+NAME_FORMS: Final = (
+    "expected 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or a digit, "
+    f"and not {OPERATOR}"
+)
+
 MAX_SECRET: Final = 64 * 1024
 """Bytes of a secret's file: far above any token, and a wrong path reads no more than this."""
 
@@ -216,11 +221,7 @@ def _check(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:
         flaws.append(Flaw((*path, key) if key else path, message))
 
     if not NAME.fullmatch(raw.name) or raw.name in (ANY_LINK, OPERATOR):
-        flaw(
-            "name",
-            "expected 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or a "
-            f"digit, and not {OPERATOR}",
-        )
+        flaw("name", NAME_FORMS)
     if (raw.connect is None) == (raw.listen is None):
         flaw("", "needs exactly one of connect and listen")
     elif not (raw.connect or raw.listen):

@@ -79,7 +79,8 @@ def check_ends(route: Route, path: Path, north: Sequence[str], south: Sequence[s
         )
     if route.to not in south:
         hint = nearest(route.to, south)
-        flaws.append(Flaw((*path, "to"), f"no [[south]] entry is named {route.to}; {hint}"))
+        said = f"no [[south]] or [[local]] entry is named {route.to}; {hint}"
+        flaws.append(Flaw((*path, "to"), said))
     return flaws
 
 

@@ -10,14 +10,19 @@ from typing import Final, Protocol
 import attrs
 import trio
 
+from fleetgate.core.errors import Refusal
 from fleetgate.core.hub import Hub
 from fleetgate.core.journal.api import Journal, JournalFailing, PutNote
 from fleetgate.core.timers import Clock
 from fleetgate.core.worker import InputKind
-from fleetgate.gateway.config import Config
+from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
+from fleetgate.gateway.config_local import state_of
 from fleetgate.gateway.keeper import EntryObserver, Keeper, Surroundings
+from fleetgate.gateway.local.keeper import LocalKeeper, PoolObserver
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.router import RouteTable
+from fleetgate.gateway.settings import GatewaySettings
 from fleetgate.protocols.api import Adapter
 from fleetgate.transports.api import LinkError
 
@@ -40,14 +45,21 @@ class HouseObserver(Protocol):
         """The observer of one entry."""
         ...
 
-    def failed(self, entry: Entry, error: Exception) -> None:
+    def pool(self, pool: LocalPool) -> PoolObserver:
+        """The observer of one local pool."""
+        ...
+
+    def failed(self, entry: Entry | LocalPool, error: Exception) -> None:
         """An entry could not start, and is not at work."""
         ...
 
 
+_CANNOT_START: Final = (OSError, ValueError, LinkError, SecretUnreadable, ConfigError, Refusal)
+
+
 @attrs.frozen(slots=True)
 class _Room:
-    keeper: Keeper
+    keeper: Keeper | LocalKeeper
     scope: trio.CancelScope
     done: trio.Event
 
@@ -78,8 +90,9 @@ class House:
 
     @property
     def keepers(self) -> tuple[Keeper, ...]:
-        """The entries at work."""
-        return tuple(room.keeper for room in self._rooms.values())
+        """The entries with links that are at work."""
+        kept = (room.keeper for room in self._rooms.values())
+        return tuple(keeper for keeper in kept if isinstance(keeper, Keeper))
 
     async def apply(self, config: Config) -> list[Exception]:
         """Make the entries at work those of `config`: what is unchanged goes on undisturbed,
@@ -88,8 +101,10 @@ class House:
 
         Raises: `JournalError`: the ids of new entries are not durable, and nothing was changed.
         """
-        wanted = {entry.name: entry for entry in config.entries}
-        await self._keep_instances(wanted)  # first: where that fails, nothing was stopped
+        wanted: dict[str, Entry | LocalPool] = {entry.name: entry for entry in config.entries}
+        wanted |= {pool.name: pool for pool in config.local}
+        names = [entry.name for entry in config.entries]
+        await self._keep_instances(names)  # first: where that fails, nothing was stopped
         self.hub.router = router_of(config, self._adapters, self._local)
         async with trio.open_nursery() as nursery:
             for name, room in self._rooms.items():
@@ -99,8 +114,8 @@ class House:
         for name, entry in wanted.items():
             if name not in self._rooms:
                 try:
-                    await self._start(entry, config.gateway.name)
-                except (OSError, ValueError, LinkError, SecretUnreadable) as error:
+                    await self._start(self._keeper(entry, config.gateway))
+                except _CANNOT_START as error:
                     self._observer.failed(entry, error)
                     errors.append(error)
         return errors
@@ -128,16 +143,24 @@ class House:
                 "nothing was changed; see to its disk and try again"
             )
 
-    async def _start(self, entry: Entry, gateway: str) -> None:
+    def _keeper(self, entry: Entry | LocalPool, gateway: GatewaySettings) -> Keeper | LocalKeeper:
+        if isinstance(entry, LocalPool):
+            observer = self._observer.pool(entry)
+            return LocalKeeper(entry, state_of(entry, gateway), self.hub, observer)
         around = Surroundings(
-            self.hub, self._clock, gateway, self._instances.__getitem__, random.random
+            self.hub, self._clock, gateway.name, self._instances.__getitem__, random.random
         )
-        side = entry.side(self._adapters[entry.protocol])
-        keeper = Keeper(entry, side, around, self._observer.entry(entry))
+        return Keeper(
+            entry, entry.side(self._adapters[entry.protocol]), around, self._observer.entry(entry)
+        )
+
+    async def _start(self, keeper: Keeper | LocalKeeper) -> None:
         await self._nursery.start(self._live, keeper)
 
     async def _live(
-        self, keeper: Keeper, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED
+        self,
+        keeper: Keeper | LocalKeeper,
+        task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         room = _Room(keeper, trio.CancelScope(), trio.Event())
         self._rooms[keeper.entry.name] = room
@@ -152,8 +175,8 @@ class House:
     async def drain(self) -> None:
         """Have all peers told that the gateway stops, side by side, and end their links."""
         async with trio.open_nursery() as nursery:
-            for keeper in self.keepers:
-                nursery.start_soon(keeper.drain)
+            for room in tuple(self._rooms.values()):
+                nursery.start_soon(room.keeper.drain)
 
 
 def router_of(
@@ -164,5 +187,6 @@ def router_of(
     """The router that a config describes."""
     south = {entry.name: adapters[entry.protocol].southbound for entry in config.south}
     inputs = {name: side.inputs for name, side in south.items()} | dict(local or {})
+    inputs |= {pool.name: pool.inputs for pool in config.local}
     prepare = {n: side.prepare for n, side in south.items() if side.prepare is not None}
     return RouteTable(config.routes, inputs, prepare)

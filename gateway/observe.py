@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
 from fleetgate.transports.api import LinkError
 
@@ -74,7 +75,7 @@ class LinkObserver:
 class EntryObserver:
     """What one entry of the config says."""
 
-    def __init__(self, log: Log, counters: Counters, entry: Entry) -> None:
+    def __init__(self, log: Log, counters: Counters, entry: Entry | LocalPool) -> None:
         self._log = log
         self._counters = counters
         self._entry = entry.name
@@ -125,7 +126,11 @@ class GatewayObserver:
         """The observer of one entry."""
         return EntryObserver(self.log, self.counters, entry)
 
-    def failed(self, entry: Entry, error: Exception) -> None:
+    def pool(self, pool: LocalPool) -> EntryObserver:
+        """The observer of one local pool."""
+        return EntryObserver(self.log, self.counters, pool)
+
+    def failed(self, entry: Entry | LocalPool, error: Exception) -> None:
         """An entry could not start."""
         self.counters.count("entries_failed")
         self.log.say(Said.ENTRY_FAILED, entry=entry.name, address=entry.address, reason=str(error))

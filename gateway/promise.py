@@ -30,12 +30,21 @@ _RVBOX: Final = (
     "acknowledged"
 )
 
+LOCAL: Final = "local"
+"""Under this name is the promise of the gateway's own workers, which no protocol leads to."""
+
 PROMISES: Final[Mapping[str, Promise]] = {
     "agency": Promise(_AGENCY, _AGENCY, "lost, because the daemon keeps nothing"),
     "kodelet": Promise(
         "lost at once, because the protocol cannot take a run up again",
         "lost at once; the runner ends what it was doing, and side effects are uncertain",
         "lost, because the runner keeps nothing",
+    ),
+    LOCAL: Promise(
+        "there is no link: its worker is a part of the gateway",
+        "lost; a stop first waits drain_timeout for its end, then kills its processes, and after a "
+        "crash those that are still there are killed at the next start",
+        "lost, when its table in the config is changed or taken out",
     ),
     "rvbox": Promise(
         _RVBOX,
@@ -48,6 +57,8 @@ PROMISES: Final[Mapping[str, Promise]] = {
 
 FORGOTTEN: Final[Mapping[str, str]] = {
     "agency": "forgotten with the journal in memory; the daemon works on, unwatched",
+    LOCAL: "forgotten with the journal in memory; a stop first waits drain_timeout for its end, "
+    "then kills its processes, and a crash leaves them behind",
     "kodelet": "forgotten with the journal in memory; the runner ends it as its link ends",
     "rvbox": "forgotten with the journal in memory; a host that returns is told to end it",
 }

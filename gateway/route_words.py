@@ -11,7 +11,7 @@ from fleetgate.core.adaptation import ToCommand, ToPrompt, ToTool
 from fleetgate.core.routing import ANY_LINK, OPERATOR, Route
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config
-from fleetgate.gateway.promise import Promise, promise
+from fleetgate.gateway.promise import LOCAL, Promise, promise
 from fleetgate.protocols.api import Adapter
 
 
@@ -26,11 +26,21 @@ class RouteWords:
 
 def words_of(config: Config, route: Route, adapters: Mapping[str, Adapter]) -> RouteWords:
     """What a route does."""
-    target = next(entry for entry in config.south if entry.name == route.to)
-    accepts = adapters[target.protocol].southbound.inputs
+    protocol, accepts = _target(config, route, adapters)
     inputs = {kind: _becomes(route, kind, accepts) for kind in _possible(route)}
     durable = config.gateway.journal_path is not None
-    return RouteWords(route, inputs, promise(target.protocol, durable))
+    return RouteWords(route, inputs, promise(protocol, durable))
+
+
+def _target(
+    config: Config, route: Route, adapters: Mapping[str, Adapter]
+) -> tuple[str, frozenset[InputKind]]:
+    """What the promise of the route's workers is kept under, and the inputs that they take."""
+    for pool in config.local:
+        if pool.name == route.to:
+            return LOCAL, pool.inputs
+    (protocol,) = (entry.protocol for entry in config.south if entry.name == route.to)
+    return protocol, adapters[protocol].southbound.inputs
 
 
 _ONLY_OF: Final = {

@@ -132,6 +132,10 @@ def default_admin(settings: GatewaySettings) -> str:
     journal, or for a journal in memory in the user's runtime directory."""
     if settings.journal_path is not None:
         return f"unix:{settings.journal_path}.admin/socket"
+    return f"unix:{runtime_directory(settings) / 'socket'}"
+
+
+def runtime_directory(settings: GatewaySettings) -> FilePath:
+    """Where a gateway with a journal in memory keeps what has a place in the file system."""
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/fleetgate-{os.getuid()}"
-    name = settings.name.replace("/", "-")
-    return f"unix:{FilePath(runtime) / 'fleetgate' / name / 'socket'}"
+    return FilePath(runtime) / "fleetgate" / settings.name.replace("/", "-")

@@ -10,6 +10,7 @@ import attrs
 
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Adapter, Connection, Side, Steps
 from fleetgate.protocols.carriage import Carriage
@@ -76,7 +77,11 @@ class SeenHouse:
         """The observer of one entry; a name that comes again goes on with the same."""
         return self.entries.setdefault(entry.name, SeenEntry())
 
-    def failed(self, entry: Entry, error: Exception) -> None:
+    def pool(self, pool: LocalPool) -> SeenEntry:
+        """The observer of one local pool."""
+        return self.entries.setdefault(pool.name, SeenEntry())
+
+    def failed(self, entry: Entry | LocalPool, error: Exception) -> None:
         """An entry could not start."""
         self.said.append(("failed", entry.name))
 

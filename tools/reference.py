@@ -10,13 +10,14 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import attrs
 
 from fleetgate.gateway.config_entries import Facing, side_of
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.registry import builtin
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "config.md"
@@ -38,30 +39,46 @@ def main(argv: Sequence[str]) -> int:
 
 def rendered(page: str) -> str:
     """The page with every table as the settings are now."""
+    for name, settings in tables():
+        begin, end = f"<!-- {name} -->\n", "<!-- end -->\n"
+        table = make_table(settings)
+        found = re.compile(re.escape(begin) + r".*?" + re.escape(end), re.DOTALL)
+        if not found.search(page):
+            raise SystemExit(f"{PAGE} has no place for {name}: {begin}{end}")
+        page = found.sub(lambda _, text=begin + table + end: text, page)
+    return page
+
+
+def tables() -> Iterator[tuple[str, type[Any]]]:
+    """What stands on the page: each table's name, and the class that it shows."""
     for adapter in builtin():
         for facing in FACINGS:
-            begin, end = f"<!-- {adapter.name} {facing} -->\n", "<!-- end -->\n"
-            table = make_table(side_of(adapter, facing).settings)
-            found = re.compile(re.escape(begin) + r".*?" + re.escape(end), re.DOTALL)
-            if not found.search(page):
-                raise SystemExit(f"{PAGE} has no place for {adapter.name} {facing}: {begin}{end}")
-            page = found.sub(lambda _, text=begin + table + end: text, page)
-    return page
+            yield f"{adapter.name} {facing}", side_of(adapter, facing).settings
+    yield "local", LocalPool
 
 
 def make_table(settings: type[Any]) -> str:
     """One row for each setting: key, default, what its class says of it."""
     words = words_of(settings)
-    made = settings()
+    needed = [each.name for each in attrs.fields(settings) if each.default is attrs.NOTHING]
+    made = settings(**dict.fromkeys(needed, ""))
     rows = ["| key | default | |\n|---|---|---|\n"]
     for name in attrs.fields_dict(settings):
-        default = as_toml(getattr(made, name))
+        default = "needed" if name in needed else as_toml(getattr(made, name))
         rows.append(f"| `{name}` | {default} | {words.get(name, '')} |\n")
     return "".join(rows)
 
 
 def words_of(settings: type[Any]) -> dict[str, str]:
-    """The strings under the members of a class."""
+    """The strings under the members of a class, and of those that it stands on."""
+    words: dict[str, str] = {}
+    for kind in reversed(settings.__mro__):
+        if attrs.has(kind):
+            words |= _own_words(kind)
+    return words
+
+
+def _own_words(settings: type[Any]) -> dict[str, str]:
     body = ast.parse(inspect.getsource(settings)).body[0]
     assert isinstance(body, ast.ClassDef)
     words: dict[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import attrs
 import trio
@@ -13,7 +13,6 @@ import trio
 from fleetgate.core import commands as c
 from fleetgate.core.errors import InvalidArgument, Refusal, Unavailable, UnsupportedInput
 from fleetgate.core.events import (
-    Event,
     InputAccepted,
     Outcome,
     Reason,
@@ -22,12 +21,12 @@ from fleetgate.core.events import (
     RunState,
     Stream,
 )
-from fleetgate.core.ids import OrderNumber, RunId
-from fleetgate.core.json import Json
+from fleetgate.core.ids import RunId
 from fleetgate.gateway.local.launch import CannotStart, discard, prepare, takes_input
 from fleetgate.gateway.local.output import Relay
 from fleetgate.gateway.local.process import ProcessGroup, spawn
 from fleetgate.gateway.local.stdin import Batch, InputQueue
+from fleetgate.gateway.local.work import Reporter
 
 HELD_OPEN: Final = 5.0
 """Seconds that output is still waited for after the program's end, where children hold it
@@ -50,25 +49,6 @@ _SIGNALS: Final = {
 }
 
 _ENDING: Final = frozenset({signal.SIGTERM, signal.SIGKILL})
-
-
-class Reporter(Protocol):
-    """What an execution tells, and whom it waits for."""
-
-    def record(self, run: RunId, event: Event) -> None:
-        """An event of the run."""
-
-    def settle(self, run: RunId, number: OrderNumber, error: Refusal | None = None) -> None:
-        """An order was carried out, or refused."""
-
-    async def annotate(self, run: RunId, value: Json) -> None:
-        """Keep a value with the run, durably.
-
-        Raises: `Unavailable` while the journal fails.
-        """
-
-    async def wait_room(self) -> None:
-        """Wait until more events are welcome."""
 
 
 @attrs.frozen(slots=True)

@@ -52,14 +52,14 @@ class InputQueue:
         self._waiting.clear()
         return rest
 
-    async def take(self) -> Batch:
-        """All that waits, up to `BATCH_SIZE` but one order at least; waits for the first.
-        Cancelled, nothing is taken."""
+    async def take(self, most: int | None = None) -> Batch:
+        """All that waits, up to `BATCH_SIZE` (and `most` orders) but one order at least; waits
+        for the first. Cancelled, nothing is taken."""
         await self._news.wait()
         size, closes = 0, False
         parts: list[bytes] = []
         orders: list[Order] = []
-        while self._waiting and not closes and size < BATCH_SIZE:
+        while self._waiting and not closes and size < BATCH_SIZE and len(orders) != most:
             order = self._waiting.popleft()
             orders.append(order)
             match order.command:

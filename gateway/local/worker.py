@@ -1,4 +1,4 @@
-"""A worker that executes shell commands on this machine and speaks to the hub directly."""
+"""A worker that carries runs out on this machine and speaks to the hub directly."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from fleetgate.core.events import Event, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.json import Json
 from fleetgate.core.roster import Port, Worker
-from fleetgate.core.worker import InputKind, Reports, WorkerInfo
+from fleetgate.core.worker import AccountReport, Reports, WorkerInfo
 from fleetgate.gateway.connection import Observer
-from fleetgate.gateway.local.execution import KILL_AFTER, Execution, Ground
+from fleetgate.gateway.local.adapters import Adapters, ShellOnly
+from fleetgate.gateway.local.execution import KILL_AFTER, Ground
 from fleetgate.gateway.local.launch import available_shells
 from fleetgate.gateway.local.process import kill_recorded
+from fleetgate.gateway.local.script import UsageTable
+from fleetgate.gateway.local.work import Doing
 
 NOTE: Final = "local"
 """The name under which a run's process is noted with the run."""
@@ -58,7 +61,7 @@ class Hub(Protocol):
 
 @attrs.frozen(slots=True)
 class LocalSettings:
-    """`max_running` commands at a time; more wait in the hub. `directory` is where omitted
+    """`max_running` runs at a time; more wait in the hub. `directory` is where omitted
     and relative working directories start, `state` where scripts are stored (0700).
     `cancel_grace`: seconds until a canceled command that has not ended is killed."""
 
@@ -69,18 +72,29 @@ class LocalSettings:
 
 
 class LocalWorker:
-    """The port of one local worker. `serve` announces it and executes what it is given."""
+    """The port of one local worker. `serve` announces it and carries out what it is given, by
+    its `adapters`; without any it executes commands."""
 
     def __init__(
-        self, id: WorkerId, pool: str, hub: Hub, settings: LocalSettings, observer: Observer
+        self,
+        id: WorkerId,
+        pool: str,
+        hub: Hub,
+        settings: LocalSettings,
+        observer: Observer,
+        adapters: Adapters | None = None,
     ) -> None:
         self._id = id
         self._pool = pool
         self._hub = hub
         self._settings = settings
         self._observer = observer
-        self._ground = Ground(settings.directory, settings.state / "scripts", settings.cancel_grace)
-        self._executions: dict[RunId, Execution] = {}
+        self._scripts = settings.state / "scripts"
+        ground = Ground(settings.directory, self._scripts, settings.cancel_grace)
+        self._adapters = ShellOnly(ground) if adapters is None else adapters
+        self._executions: dict[RunId, Doing] = {}
+        self._idle = trio.Event()
+        self._draining = False
         self._nursery: trio.Nursery | None = None
         self._epoch = Epoch(0)
         self._fenced = False
@@ -113,15 +127,16 @@ class LocalWorker:
         return WorkerInfo(
             self._id,
             self._pool,
-            frozenset({InputKind.SHELL}),
+            self._adapters.inputs,
             numbered_input=True,
             enforces_timeout=True,
+            asks=self._adapters.usage is not None,
             detail={"shells": available_shells(), "directory": self._settings.directory},
         )
 
     def _clear_scripts(self) -> None:
-        self._ground.scripts.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in self._ground.scripts.iterdir():
+        self._scripts.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for left in self._scripts.iterdir():
             left.unlink()
 
     def _give_up(self, held: Iterable[Held]) -> None:
@@ -136,6 +151,8 @@ class LocalWorker:
     def _free(self) -> int:
         """Counted from what the hub has bound to us: that holds runs, too, whose start order
         is still on its way."""
+        if self._draining:
+            return 0
         bound = self._hub.worker(self._id).runs.values()
         return self._settings.max_running - sum(not slot.run.state.terminal for slot in bound)
 
@@ -151,8 +168,16 @@ class LocalWorker:
             self.settle(order.run, order.number, RunEnded(f"run {order.run} does not run here"))
 
     def ask(self, question_id: int, question: ProbeWorkers | ReadUsage) -> None:
-        """There is nothing to ask a local worker."""
-        self._hub.respond(question_id, UnsupportedInput("a local worker has no providers"))
+        """Usage is as scripted; else there is nothing to ask a local worker."""
+        usage = self._adapters.usage
+        if usage is None or isinstance(question, ProbeWorkers) or self._nursery is None:
+            self._hub.respond(question_id, UnsupportedInput("a local worker has no providers"))
+        else:
+            self._nursery.start_soon(self._tell_usage, question_id, usage)
+
+    async def _tell_usage(self, question_id: int, usage: UsageTable) -> None:
+        await trio.sleep(usage.delay)
+        self._hub.respond(question_id, (AccountReport("mock", True, usage.report),))
 
     def committed(self, run: RunId, native_seq: int) -> None:
         """Its events have no numbers of their own, and it never sends one again."""
@@ -164,16 +189,25 @@ class LocalWorker:
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 
+    async def drain(self) -> None:
+        """Take no more runs, and wait until those at work have ended: nothing of them outlives
+        this process. Cancelled, they go on, and no more are taken."""
+        self._draining = True
+        self._hub.report_capacity(self._id, self._epoch, 0)
+        while self._executions:
+            self._idle = trio.Event()
+            await self._idle.wait()
+
     # --- executions
 
     def _start(self, run: RunId, command: StartRun) -> None:
         if self._nursery is None:
             raise RuntimeError("a worker takes orders only while it is served")
-        execution = Execution(run, command.spec, self._ground, self)
+        execution = self._adapters.begin(run, command.spec, self)
         self._executions[run] = execution
         self._nursery.start_soon(self._execute, run, execution)
 
-    async def _execute(self, run: RunId, execution: Execution) -> None:
+    async def _execute(self, run: RunId, execution: Doing) -> None:
         try:
             await execution.run()
         except Exception as error:  # a fault of ours ends this run and no other (I11)
@@ -182,6 +216,8 @@ class LocalWorker:
             self.record(run, RunFinished(Outcome(RunState.FAILED, Reason.ERROR, text)))
         finally:
             del self._executions[run]
+            if not self._executions:
+                self._idle.set()
         if not self._fenced:
             self._hub.report_capacity(self._id, self._epoch, self._free())
 

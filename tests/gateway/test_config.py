@@ -287,8 +287,8 @@ BAD = [
         _with('name = "hosts"\n', ""),
         [
             "10: south[1].name: is missing",
-            "30: route[1].to: no [[south]] entry is named hosts; none is known here",
-            "37: route[2].to: no [[south]] entry is named hosts; none is known here",
+            "30: route[1].to: no [[south]] or [[local]] entry is named hosts; none is known here",
+            "37: route[2].to: no [[south]] or [[local]] entry is named hosts; none is known here",
         ],
     ),
     (
@@ -373,7 +373,7 @@ BAD = [
     ),
     (
         _with('to = "hosts"\nset', 'to = "host"\nset'),
-        ["31: route[1].to: no [[south]] entry is named host; did you mean hosts?"],
+        ["31: route[1].to: no [[south]] or [[local]] entry is named host; did you mean hosts?"],
     ),
     (
         _with('input = "prompt"', 'input = "prmpt"'),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import attrs
 import pytest
@@ -12,13 +13,16 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from fleetgate.core.commands import Prompt, RunSpec
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import TrioClock, hub_on
+from fleetgate.core.ids import WorkerId
 from fleetgate.core.journal.api import Journal, JournalFailing, Write
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.routing import Route
-from fleetgate.gateway.config import Config, GatewaySettings
+from fleetgate.core.worker import Liveness
+from fleetgate.gateway.config import Config, ConfigError, GatewaySettings
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.house import INSTANCES, STOP_WITHIN, House
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.testing import PlainSettings, SeenHouse, plain_adapter
 from fleetgate.transports.api import Link, LinkError, Options
 from fleetgate.transports.open import open_dialer
@@ -100,6 +104,31 @@ async def test_routes_change_with_the_config(home: Home) -> None:
     await home.house.apply(config(GUI, HOSTS, routes=(Route("gui", "hosts"),)))
     assert home.hub.router.route("gui", RunSpec(Prompt("x")))[0] == "hosts"
     assert home.hub.router.pools("gui") == {"hosts": ()}
+
+
+async def test_a_local_pool_is_at_work_like_an_entry_and_ends_with_its_table(
+    home: Home, tmp_path: Path
+) -> None:
+    pool = LocalPool("here", ("mock",), state=str(tmp_path))
+    with_pool = attrs.evolve(config(routes=(Route("gui", "here"),)), local=(pool,))
+    assert await home.house.apply(with_pool) == []
+    assert home.house.keepers == ()
+    assert home.hub.router.route("gui", RunSpec(Prompt("x")))[0] == "here"
+    worker = home.hub.worker(WorkerId("here/here"))
+    assert worker.liveness is Liveness.READY
+    await home.house.apply(with_pool)
+    assert home.seen.entries["here"].named("up") == ["this machine"]
+    await home.house.drain()
+    assert worker.free == 0
+    await home.house.apply(config())
+    assert worker.liveness is Liveness.AWAY
+
+
+async def test_a_pool_that_cannot_start_is_told(home: Home, tmp_path: Path) -> None:
+    pool = LocalPool("here", ("mock",), state=str(tmp_path), script=str(tmp_path / "none"))
+    errors = await home.house.apply(attrs.evolve(config(), local=(pool,)))
+    assert [type(error) for error in errors] == [ConfigError]
+    assert home.seen.said == [("failed", "here")]
 
 
 async def test_draining_tells_everybody(home: Home) -> None:

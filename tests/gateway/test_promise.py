@@ -7,14 +7,14 @@ from pathlib import Path
 import attrs
 import pytest
 
-from fleetgate.gateway.promise import FORGOTTEN, PROMISES, UNKNOWN, promise
+from fleetgate.gateway.promise import FORGOTTEN, LOCAL, PROMISES, UNKNOWN, promise
 from fleetgate.gateway.registry import builtin
 
 DOCS = Path(__file__).parents[2] / "docs" / "guarantees.md"
 
 
 def test_every_protocol_that_ships_has_a_promise() -> None:
-    names = {adapter.name for adapter in builtin()}
+    names = {adapter.name for adapter in builtin()} | {LOCAL}
     assert names == set(PROMISES) == set(FORGOTTEN)
 
 

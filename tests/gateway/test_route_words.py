@@ -10,7 +10,8 @@ from fleetgate.core.templates import parse
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.promise import promise
+from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.promise import LOCAL, promise
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.route_words import sentence, words_of
 from fleetgate.gateway.settings import GatewaySettings
@@ -24,6 +25,7 @@ CONFIG = Config(
     ),
     (),
     (),
+    local=(LocalPool("here", ("ollama", "shell")),),
 )
 
 
@@ -87,3 +89,13 @@ def test_what_becomes_of_each_input(route: Route, inputs: dict[str, str]) -> Non
     assert words.inputs == {InputKind(kind): text for kind, text in inputs.items()}
     protocol = "rvbox" if route.to == "hosts" else "agency"
     assert words.promise == promise(protocol, durable=False)
+
+
+def test_a_local_pool_takes_what_its_adapters_take_and_has_its_own_promise() -> None:
+    words = words_of(CONFIG, Route("*", "here"), adapters())
+    assert words.inputs == {
+        InputKind.PROMPT: "as it is",
+        InputKind.SHELL: "as it is",
+        InputKind.TOOL: "refused (no adapt)",
+    }
+    assert words.promise == promise(LOCAL, durable=False)

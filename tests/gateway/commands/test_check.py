@@ -66,7 +66,8 @@ def test_a_file_that_cannot_be_read(path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.splitlines() == [
         f"{path}:3: south.hosts: needs exactly one of connect and listen",
         f"{path}:6: south.hosts.listn: unknown key; did you mean listen?",
-        f"{path}:14: route[1].to: no [[south]] entry is named host; did you mean hosts?",
+        f"{path}:14: route[1].to: no [[south]] or [[local]] entry is named host; "
+        "did you mean hosts?",
     ]
     assert main(["check", str(path), "--json"]) == 1
     line = json.loads(capsys.readouterr().out)

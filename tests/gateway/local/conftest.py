@@ -20,7 +20,7 @@ from fleetgate.core.commands import (
     StartRun,
 )
 from fleetgate.core.errors import Fenced, Refusal
-from fleetgate.core.events import Event, OutputProduced, RunFinished, Stream
+from fleetgate.core.events import Event, OutputProduced, RunFinished, Stream, TextProduced
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.json import Json
 from fleetgate.core.roster import Port, Worker
@@ -220,3 +220,59 @@ def no_process_is_left(tmp_path: Path) -> Iterator[None]:
     yield
     with pytest.raises(ChildProcessError):  # this process has no children at all
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+
+
+class Told:
+    """A reporter that remembers: what one task tells, and how its orders were settled."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.settled: dict[int, Refusal | None] = {}
+        self.notes: list[Json] = []
+        self._news = trio.Event()
+
+    def record(self, run: RunId, event: Event) -> None:
+        assert not any(isinstance(each, RunFinished) for each in self.events)
+        self.events.append(event)
+        self._tell()
+
+    def settle(self, run: RunId, number: OrderNumber, error: Refusal | None = None) -> None:
+        assert number not in self.settled
+        self.settled[number] = error
+        self._tell()
+
+    async def annotate(self, run: RunId, value: Json) -> None:
+        await trio.lowlevel.checkpoint()
+        self.notes.append(value)
+
+    async def wait_room(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = trio.Event()
+
+    async def until(self, kind: type[Event], count: int = 1) -> None:
+        """Wait until so many events of this kind were told."""
+        while len(self.of(kind)) < count:
+            await self._news.wait()
+
+    def of(self, kind: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def text(self) -> str:
+        """All that was said."""
+        return "".join(event.text for event in self.events if isinstance(event, TextProduced))
+
+    @property
+    def outcome(self):
+        """How it ended, which it has."""
+        last = self.events[-1]
+        assert isinstance(last, RunFinished)
+        return last.outcome
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()

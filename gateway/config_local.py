@@ -1,0 +1,64 @@
+"""The `[[local]]` tables of a config file: workers that run in the gateway's own care."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any, cast
+
+import attrs
+
+from fleetgate.core.routing import ANY_LINK, OPERATOR
+from fleetgate.gateway.config_entries import NAME, NAME_FORMS
+from fleetgate.gateway.config_reader import Flaw, Flawed, read
+from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.places import resolve_path
+from fleetgate.gateway.settings import MAX_SECONDS, GatewaySettings, runtime_directory
+from fleetgate.gateway.toml_lines import Path
+
+_PATHS = ("directory", "workspace_root", "state", "script")
+
+
+def read_local(table: object, path: Path, base: FilePath) -> LocalPool:
+    """Read one table; paths in it are relative to `base`.
+
+    Raises: `Flawed`.
+    """
+    pool = read(LocalPool, table, path)
+    flaws = [Flaw((*path, key), said) for key, said in _wrong(pool).items()]
+    if flaws:
+        raise Flawed(flaws)
+    return attrs.evolve(pool, **_resolved(pool, base))
+
+
+def _wrong(pool: LocalPool) -> Mapping[str, str]:
+    """What is wrong with values that have the right type, by key."""
+    wrong: dict[str, str] = {}
+    if not NAME.fullmatch(pool.name) or pool.name in (ANY_LINK, OPERATOR):
+        wrong["name"] = NAME_FORMS
+    if not pool.adapters:
+        wrong["adapters"] = "expected one at least: nothing else would take a run"
+    if len(set(pool.adapters)) != len(pool.adapters):
+        wrong["adapters"] = "names one twice"
+    if pool.max_running < 1:
+        wrong["max_running"] = "expected a number above 0"
+    if not 0 <= pool.cancel_grace <= MAX_SECONDS:
+        wrong["cancel_grace"] = f"expected seconds, 0 to {MAX_SECONDS}"
+    if pool.script and "mock" not in pool.adapters:
+        wrong["script"] = "is what mock plays, which is not among the adapters"
+    return wrong
+
+
+def _resolved(pool: LocalPool, base: FilePath) -> dict[str, Any]:
+    given = {key: cast(str, getattr(pool, key)) for key in _PATHS}
+    return {key: resolve_path(value, base) for key, value in given.items() if value}
+
+
+def state_of(pool: LocalPool, gateway: GatewaySettings) -> FilePath:
+    """The directory of a pool's own state: beside the journal where nothing else is said, and
+    with a journal in memory beside the admin socket."""
+    if pool.state:
+        return FilePath(pool.state)
+    if gateway.journal_path is not None:
+        return FilePath(f"{gateway.journal_path}.local") / pool.name
+    return runtime_directory(gateway) / "local" / pool.name

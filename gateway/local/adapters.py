@@ -1,0 +1,102 @@
+"""The adapters of a pool, ready to carry runs out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import attrs
+
+from fleetgate.core.commands import RunSpec, ShellCommand
+from fleetgate.core.ids import RunId
+from fleetgate.core.worker import InputKind
+from fleetgate.gateway.local.choosing import Choice, choose
+from fleetgate.gateway.local.execution import Execution, Ground
+from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.local.script import UsageTable
+from fleetgate.gateway.local.script_play import Stage
+from fleetgate.gateway.local.work import Declined, Doing, Job, Reporter, Task, Work
+
+
+class Adapters(Protocol):
+    """What a local worker can do, and how it begins."""
+
+    @property
+    def inputs(self) -> frozenset[InputKind]:
+        """The kinds of input that are taken."""
+        ...
+
+    @property
+    def usage(self) -> UsageTable | None:
+        """What questions about the account's usage are answered with, if at all."""
+        ...
+
+    def begin(self, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
+        """A run to be carried out; a run that cannot be reports so as its end."""
+        ...
+
+
+@attrs.frozen(slots=True)
+class ShellOnly:
+    """Executes commands, and nothing else."""
+
+    ground: Ground
+    inputs: frozenset[InputKind] = frozenset({InputKind.SHELL})
+    usage: UsageTable | None = None
+
+    def begin(self, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
+        """Execute the command."""
+        return Execution(run, spec, self.ground, reporter)
+
+
+class PoolAdapters:
+    """The adapters that a `[[local]]` table names. Open with `open_adapters`."""
+
+    def __init__(self, pool: LocalPool, state: Path, stage: Stage) -> None:
+        self._pool = pool
+        self._stage = stage
+        self._ground = Ground(pool.directory, state / "scripts", pool.cancel_grace)
+
+    @property
+    def inputs(self) -> frozenset[InputKind]:
+        """The kinds of input that any adapter takes."""
+        return self._pool.inputs
+
+    @property
+    def usage(self) -> UsageTable | None:
+        """The mock's, where it has one."""
+        return self._stage.script.usage if "mock" in self._pool.adapters else None
+
+    def begin(self, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
+        """Choose the adapter and hand the run to it."""
+        try:
+            choice = choose(spec, self._pool)
+            return self._doing(choice, run, spec, reporter)
+        except Declined as error:
+            return Task(Work(run, spec, reporter), _declining(error), "none")
+
+    def _doing(self, choice: Choice, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
+        if choice.adapter in ("shell", "cli") and isinstance(spec.input, ShellCommand):
+            ground = attrs.evolve(self._ground, directory=choice.directory)
+            return Execution(run, spec, ground, reporter)
+        work = Work(run, spec, reporter)
+        if choice.adapter == "mock":
+            return Task(work, self._stage.perform, "mock", takes_input=True)
+        raise Declined("unsupported_adapter", f"{choice.adapter} is not built in")
+
+
+def _declining(error: Declined) -> Job:
+    async def decline(work: Work) -> None:
+        raise error
+
+    return decline  # type: ignore[return-value]
+
+
+@asynccontextmanager
+async def open_adapters(
+    pool: LocalPool, state: Path, stage: Stage
+) -> AsyncGenerator[PoolAdapters, None]:
+    """The pool's adapters. What they keep between runs ends with the block."""
+    yield PoolAdapters(pool, state, stage)

@@ -1,0 +1,56 @@
+"""A pool of local workers as a config names it: values only, nothing is started here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+import attrs
+
+from fleetgate.core.worker import InputKind
+
+AdapterName: TypeAlias = Literal["mock", "cli", "ollama", "vllm", "shell"]
+
+INPUTS: Final[Mapping[AdapterName, frozenset[InputKind]]] = {
+    "mock": frozenset(InputKind),
+    "cli": frozenset({InputKind.PROMPT, InputKind.SHELL}),
+    "ollama": frozenset({InputKind.PROMPT}),
+    "vllm": frozenset({InputKind.PROMPT}),
+    "shell": frozenset({InputKind.SHELL}),
+}
+"""What each adapter takes. A command at `cli` is executed as `shell` does, unless the run
+names a profile."""
+
+
+@attrs.frozen(slots=True)
+class LocalPool:
+    """One `[[local]]` table. Paths are absolute."""
+
+    name: str
+    """Unique among all entries, as theirs."""
+    adapters: tuple[AdapterName, ...]
+    """What its runs may be carried out by. The first that takes a run's kind of input does so
+    where the run names none."""
+    max_running: int = 16
+    """Runs at a time; more wait in line."""
+    directory: str = ""
+    """Where runs work that name no workspace, and where relative ones start. Empty: the
+    workspace root, or else the directory that the gateway was started in."""
+    workspace_root: str = ""
+    """The directory that every run's workspace must lie in, links resolved. Empty: no bound."""
+    state: str = ""
+    """Where scripts of runs are stored. Empty: `JOURNAL.local/NAME`."""
+    script: str = ""
+    """What `mock` plays, a TOML file. Empty: every run echoes its input."""
+    cancel_grace: float = 10.0
+    """From a cancel's TERM to the KILL of a command, in seconds."""
+
+    @property
+    def address(self) -> str:
+        """Where its workers are, for people."""
+        return "this machine"
+
+    @property
+    def inputs(self) -> frozenset[InputKind]:
+        """The kinds of input that any of its adapters takes."""
+        return frozenset().union(*(INPUTS[name] for name in self.adapters))

@@ -1,0 +1,56 @@
+"""A pool's adapters begin runs; what they cannot begin ends with the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fleetgate.core.commands import Input, Prompt, RunSpec, ShellCommand
+from fleetgate.core.events import OutputProduced, Reason, RunStarted, RunState
+from fleetgate.core.ids import RunId
+from fleetgate.gateway.local.adapters import open_adapters
+from fleetgate.gateway.local.pool import AdapterName, LocalPool
+from fleetgate.gateway.local.script import Script, UsageTable
+from fleetgate.gateway.local.script_play import Stage
+
+RUN = RunId("gui/run-1")
+
+
+async def outcome_of(told, tmp_path: Path, spec: RunSpec, *adapters: AdapterName):
+    pool = LocalPool("here", adapters, directory=str(tmp_path))
+    (tmp_path / "scripts").mkdir()
+    async with open_adapters(pool, tmp_path, Stage()) as opened:
+        await opened.begin(RUN, spec, told).run()
+    return told.outcome
+
+
+async def test_a_mock_plays(told, tmp_path: Path) -> None:
+    await outcome_of(told, tmp_path, RunSpec(Prompt("hello")), "mock")
+    assert told.text == "hello"
+
+
+@pytest.mark.parametrize("adapter", ["cli", "shell"])
+async def test_a_command_is_executed_in_the_workspace(told, tmp_path: Path, adapter) -> None:
+    (tmp_path / "w").mkdir()
+    given: Input = ShellCommand("pwd")
+    outcome = await outcome_of(told, tmp_path, RunSpec(given, ("w",)), adapter)
+    assert outcome.state is RunState.SUCCEEDED
+    assert told.of(OutputProduced)[0].data == f"{tmp_path}/w\n".encode()
+
+
+async def test_what_is_declined_ends_without_a_start(told, tmp_path: Path) -> None:
+    spec = RunSpec(Prompt("x"), ("none",))
+    outcome = await outcome_of(told, tmp_path, spec, "mock")
+    assert outcome.reason is Reason.REFUSED
+    assert outcome.message.startswith("invalid_argument: the workspace is no directory")
+    assert told.of(RunStarted) == []
+
+
+async def test_usage_is_the_mock_s(tmp_path: Path) -> None:
+    usage = UsageTable({"daily_limit": "1"})
+    stage = Stage(Script(usage=usage))
+    async with open_adapters(LocalPool("here", ("mock",)), tmp_path, stage) as opened:
+        assert opened.usage == usage
+    async with open_adapters(LocalPool("here", ("shell",)), tmp_path, stage) as opened:
+        assert opened.usage is None
