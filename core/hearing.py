@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -14,11 +14,16 @@ from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.journal.api import MarkOrder, PutNote, Write
 from fleetgate.core.ledger import Ledger, Part
 from fleetgate.core.roster import Roster, Worker
+from fleetgate.core.run import ACTIVITY
 from fleetgate.core.sessions import note_of
 from fleetgate.core.slots import Slot
 
 Heard: TypeAlias = tuple[Sequence[Event], int | None]
 """What a worker reported at once, and its own number of it."""
+
+
+_PLAIN: Final = ACTIVITY - {e.SessionOpened}
+"""Events of which nothing follows but that the run is at work: nearly all of a busy worker's."""
 
 
 class Hearing:
@@ -47,9 +52,10 @@ class Hearing:
                     self._ledger.touch(slot)
                     continue
                 last = native_seq
-            events = [_on_time(slot, event) for event in events]
-            for event in events:
-                also += self._consequences(slot, worker, event)
+            if not _PLAIN.issuperset(map(type, events)):
+                events = [_on_time(slot, event) for event in events]
+                for event in events:
+                    also += self._consequences(slot, worker, event)
             parts.append((events, Source(epoch, native_seq)))
         self._ledger.record_parts(slot, parts, also=also)
         return True

@@ -19,6 +19,7 @@ from fleetgate.gateway.commands import exits
 from fleetgate.gateway.commands.asking import complain, unwrapped
 from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.heap import settle
 from fleetgate.gateway.keeper import Keeper
 from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
 from fleetgate.gateway.observe import Counters, GatewayObserver, bridge_logging
@@ -46,6 +47,7 @@ def run(arguments: Namespace) -> int:
         return config
 
     log.say(Said.GATEWAY_STARTING, name=config.gateway.name, version=__version__, pid=os.getpid())
+    settle()
     try:
         code = trio.run(partial(serve, config, known, load, observer, AdminDoor(observer)))
     except (JournalError, LinkError, AddressError, BaseExceptionGroup) as error:

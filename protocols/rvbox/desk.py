@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum, unique
+
 import attrs
 
 from fleetgate.core.events import Event
@@ -14,6 +16,30 @@ from fleetgate.protocols.rvbox.assigned import Assigned, Command
 from fleetgate.protocols.rvbox.session import Session
 from fleetgate.protocols.rvbox.settings import ServerSettings
 from fleetgate.protocols.rvbox.state import Peer
+
+
+@unique
+class Due(StrEnum):
+    """What a server's deadlines are for."""
+
+    HELLO = "hello"
+    """The client has to have said who it is."""
+    SNAPSHOT = "snapshot"
+    """The client has to have said what it retains."""
+    ANSWER = "answer"
+    """The oldest dispatch without an answer has waited long enough: compare anew."""
+    ACK = "ack"
+    """What is durable has to be acknowledged."""
+    FULL = "full"
+    """What was refused for want of room is tried again."""
+    EXPIRY = "expiry"
+    """A command that was not taken has expired."""
+    KILL = "kill"
+    """A canceled command has had its time to end."""
+    SCRIPT = "script"
+    """The next pieces of scripts go out."""
+    CALM = "calm"
+    """Until then, an input out of order brings about no further reconcile."""
 
 
 class Capacity:

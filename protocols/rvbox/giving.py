@@ -14,7 +14,7 @@ from fleetgate.protocols.api import NO_STEPS, Record, Send, Settle, Step, Steps
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing, make_command, note_digest
-from fleetgate.protocols.rvbox.desk import Desk
+from fleetgate.protocols.rvbox.desk import Desk, Due
 from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.stdin import LARGEST
 from fleetgate.protocols.rvbox.translate import from_signal, shell_names
@@ -93,9 +93,9 @@ class Giving:
         """Be woken when the oldest dispatch has waited too long for its answer."""
         desk = self._desk
         for asked in desk.books.unanswered.values():
-            desk.deadlines.set("answer", asked + nanos(desk.settings.accept_timeout))
+            desk.deadlines.set(Due.ANSWER, asked + nanos(desk.settings.accept_timeout))
             return
-        desk.deadlines.clear("answer")
+        desk.deadlines.clear(Due.ANSWER)
 
     def retry_full(self, now: int, most: int) -> Steps:
         """Dispatch again what was refused for want of room."""
@@ -104,9 +104,9 @@ class Giving:
         for uuid in list(books.full)[:most]:
             steps += self.dispatch(books.by_uuid[uuid], now)
         if books.full:
-            self._desk.deadlines.set("full", now + nanos(self._desk.settings.full_retry))
+            self._desk.deadlines.set(Due.FULL, now + nanos(self._desk.settings.full_retry))
         else:
-            self._desk.deadlines.clear("full")
+            self._desk.deadlines.clear(Due.FULL)
         return steps
 
     def refused_full(self, command: Command, now: int) -> None:
@@ -114,7 +114,7 @@ class Giving:
         desk = self._desk
         desk.books.refused_full(command)
         desk.capacity.exhausted()
-        desk.deadlines.set("full", now + nanos(desk.settings.full_retry))
+        desk.deadlines.set(Due.FULL, now + nanos(desk.settings.full_retry))
         self.watch_answers()
         self._watch_expiry()
 
@@ -130,7 +130,7 @@ class Giving:
         books = self._desk.books
         expiries = (books.by_uuid[uuid].dispatch.queue_expiry_time for uuid in books.full)
         first = min((each for each in expiries if each is not None), default=None)
-        self._desk.deadlines.put("expiry", first)
+        self._desk.deadlines.put(Due.EXPIRY, first)
 
     def taken(self, command: Command, now: int) -> Steps:
         """The client has accepted the command: what waited for that goes out."""
@@ -211,7 +211,7 @@ class Giving:
 
     def _watch_kills(self) -> None:
         first = min(self._desk.books.kills.values(), default=None)
-        self._desk.deadlines.put("kill", first)
+        self._desk.deadlines.put(Due.KILL, first)
 
     def _send_signal(self, command: Command, kind: w.SignalKind) -> Send:
         return self._desk.session.send(w.SignalCommand(command.uuid, command.revision, kind))
@@ -224,7 +224,7 @@ class Giving:
         if upload is None or upload.done or command in self._uploads:
             return
         self._uploads.append(command)
-        self._desk.deadlines.set("script", now)
+        self._desk.deadlines.set(Due.SCRIPT, now)
 
     def pump(self, now: int) -> Steps:
         """Send a piece of the script whose turn it is."""
@@ -240,7 +240,7 @@ class Giving:
             if upload is None or upload.done or not alive:
                 self._uploads.popleft()
         if self._uploads:
-            desk.deadlines.set("script", now + nanos(desk.settings.script_pace))
+            desk.deadlines.set(Due.SCRIPT, now + nanos(desk.settings.script_pace))
         return steps
 
     def upload_again(self, command: Command, now: int) -> Steps:

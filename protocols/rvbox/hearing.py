@@ -20,7 +20,7 @@ from fleetgate.protocols.api import NO_STEPS, Record, Report, Step, Steps
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing
 from fleetgate.protocols.rvbox.codec import Output
-from fleetgate.protocols.rvbox.desk import Desk
+from fleetgate.protocols.rvbox.desk import Desk, Due
 from fleetgate.protocols.rvbox.giving import Giving
 from fleetgate.protocols.rvbox.session import about, closing
 from fleetgate.protocols.rvbox.settings import nanos
@@ -178,8 +178,8 @@ class Hearing:
     def watch_acks(self, now: int) -> None:
         """Be woken for the acknowledgements that are due by time."""
         deadlines = self._desk.deadlines
-        if self._desk.acks.waiting and "ack" not in deadlines:
-            deadlines.set("ack", now + nanos(self._desk.settings.ack_delay))
+        if self._desk.acks.waiting and Due.ACK not in deadlines:
+            deadlines.set(Due.ACK, now + nanos(self._desk.settings.ack_delay))
 
     def acknowledge(self) -> Steps:
         """Send them."""
@@ -208,8 +208,8 @@ class Hearing:
         desk = self._desk
         if code == Code.CHECKSUM_MISMATCH:
             return self._giving.upload_again(command, now)
-        if code == Code.OUT_OF_ORDER and command.stdin.waiting and "calm" not in desk.deadlines:
-            desk.deadlines.set("calm", now + nanos(desk.settings.reconcile_pause))
+        if code == Code.OUT_OF_ORDER and command.stdin.waiting and Due.CALM not in desk.deadlines:
+            desk.deadlines.set(Due.CALM, now + nanos(desk.settings.reconcile_pause))
             desk.wants_reconcile = True
         if command.standing is not Standing.TAKEN or command.exit_seq:
             return (Report("rvbox_client_error", f"{code_name(code)}: {text}", command.run),)

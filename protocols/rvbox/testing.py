@@ -13,18 +13,29 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from fleetgate.core.answers import Admission, Held, RunList
-from fleetgate.core.commands import Origin, RunSpec, ShellCommand
+from fleetgate.core.commands import Order, Origin, RunSpec, ShellCommand, StartRun
 from fleetgate.core.events import Event, Recorded
-from fleetgate.core.ids import Epoch, RunId
+from fleetgate.core.ids import Epoch, OrderNumber, RunId
 from fleetgate.core.run import Run
-from fleetgate.protocols.api import Established, Opening, Report, Send, Step, Steps, Submit, Wake
+from fleetgate.protocols.api import (
+    Close,
+    Established,
+    Opening,
+    Report,
+    Send,
+    Step,
+    Steps,
+    Submit,
+    Wake,
+)
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.northbound import ClientConnection
 from fleetgate.protocols.rvbox.settings import ClientSettings, ServerSettings
 from fleetgate.protocols.rvbox.southbound import ServerConnection
 from fleetgate.protocols.rvbox.translate import to_run_spec
-from fleetgate.protocols.testing import START, Playbook, Sent, number
+from fleetgate.protocols.rvbox.wire import ControlErrorCode
+from fleetgate.protocols.testing import START, Playbook, Sent, number, slot
 
 SESSION: Final = "5e" * 16
 """The session of the conversations below."""
@@ -225,6 +236,18 @@ class Talk(Playbook):
         """What the last call sent, whatever else it asked for."""
         return [codec.decode(step.frame).payload for step in self.take() if isinstance(step, Send)]
 
+    def ends(self, code: ControlErrorCode, close: int) -> None:
+        """The last call raised, and ended the session with this error and this close code."""
+        error, closed = slot(), slot()
+        self.fails(error, closed)
+        assert isinstance(closed.value, Close)
+        assert closed.value.code == close
+        message = codec.decode(error.value.frame)
+        assert isinstance(message.payload, w.AgentError)
+        assert message.payload.close_session
+        assert message.payload.error.code == code
+        assert (message.session_id, message.session_generation) == (self.session, self.generation)
+
     def steps(self) -> list[Step | w.Payload]:
         """The steps of the last call, as `clear` gives them."""
         return clear(self.take())
@@ -268,6 +291,21 @@ def greeted_server(talk: Talk, **hello: Any) -> Talk:
     admit(open_link(talk), **hello)
     talk.put(w.ReconcileSnapshot()).take()
     return talk
+
+
+def start_of(run: Run) -> Order:
+    """The order that gives a run to its host."""
+    command = StartRun(run.id, run.spec, run.origin)
+    return Order(run.id, OrderNumber(0), command, created=run.created)
+
+
+def accepted_run(talk: Talk) -> Run:
+    """Bring a server's conversation to an open session with one command that the client has
+    accepted."""
+    run = make_run()
+    greeted_server(talk).perform(start_of(run)).take()
+    talk.put(w.CommandAccepted(UUID, 1, True)).take()
+    return run
 
 
 def greeted_client(talk: Talk, runs: Sequence[Run] = (), *targets: w.ReconcileTarget) -> Talk:
