@@ -226,10 +226,40 @@ RunCommand: TypeAlias = (
 
 
 @attrs.frozen(slots=True)
-class ReadUsage:
-    """Ask the workers that `link` is routed to for their account's usage."""
+class StartRunIf:
+    """Start a run, or refuse it at once: with `session_exists`, where its session is not known;
+    with `worker_here`, where no worker is connected that it may go to (`unavailable`), or none
+    of those has room (`resource_exhausted`). A run that is known is answered as it stands."""
+
+    start: StartRun
+    session_exists: bool = False
+    worker_here: bool = False
+
+
+@attrs.frozen(slots=True)
+class LimitLink:
+    """Let at most `at_once` runs of the northbound entry `link` be with workers at a time (None:
+    any number); the others wait in order. It holds until it is set anew, also after a restart."""
 
     link: str
+    at_once: int | None = None
+
+
+@attrs.frozen(slots=True)
+class ReadUsage:
+    """Ask the workers that `link` is routed to for their account's usage.
+
+    `one`: ask only one of them, which a run with these `labels` and this `session` may go to.
+    `native` is the asking protocol's own question, under its name. `within`: how long a worker
+    may take (nanoseconds; None: the hub's limit).
+    """
+
+    link: str
+    one: bool = False
+    labels: Mapping[str, str] = NOTHING
+    session: SessionId | None = None
+    native: Mapping[str, Json] = NOTHING
+    within: int | None = None
 
 
 @attrs.frozen(slots=True)
@@ -302,6 +332,8 @@ class ListWorkers:
 
 Command: TypeAlias = (
     RunCommand
+    | StartRunIf
+    | LimitLink
     | ReadUsage
     | ProbeWorkers
     | EndSession

@@ -14,9 +14,10 @@ from fleetgate.core.giving import Giving
 from fleetgate.core.ids import Epoch, WorkerId
 from fleetgate.core.journal.api import Done, PutNote, Write
 from fleetgate.core.ledger import Ledger
-from fleetgate.core.roster import Port, Roster, Worker
+from fleetgate.core.roster import Port, Roster, SessionKeeper, Worker
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Timers
+from fleetgate.core.watchers import Happening, Watchers
 from fleetgate.core.worker import Liveness, WorkerInfo
 
 
@@ -30,12 +31,14 @@ class Crew:
         roster: Roster,
         giving: Giving,
         left: Callable[[Worker], None],
+        watchers: Watchers,
     ) -> None:
         self._ledger = ledger
         self._timers = timers
         self._roster = roster
         self._giving = giving
         self._left = left
+        self._watchers = watchers
         self.changed: Callable[[Worker], None] = lambda _: None
         """Told of each worker whose liveness is another one now; never blocks or raises."""
 
@@ -71,6 +74,7 @@ class Crew:
             worker.runs = old.runs
             worker.draining = old.draining
             old.stop_waiting()
+            self._told_gone(old, "replaced")
             if old.port is not None:
                 gone, old.port = old.port, None
                 gone.fenced(f"another link of worker {info.id} took over")
@@ -100,6 +104,7 @@ class Crew:
         worker = self._roster.current(id, epoch)
         if worker.liveness is Liveness.CONNECTING:
             self._become(worker, Liveness.READY)
+            self._watchers.tell(Happening.CONNECTED, worker.info)
         worker.free = free
         self._giving.resume(worker)
 
@@ -118,16 +123,21 @@ class Crew:
         worker = self._roster.workers.get(id)
         if worker is None or worker.epoch != epoch or worker.port is None:
             return
-        self._leave(worker)
+        self._leave(worker, reason)
         if gone:
             self._lose_runs(worker, f"its worker left: {reason}")
 
-    def _leave(self, worker: Worker) -> None:
+    def _leave(self, worker: Worker, reason: str = "") -> None:
+        self._told_gone(worker, reason)
         worker.port = None
         self._roster.depart(worker)
         self._become(worker, Liveness.AWAY)
         self._left(worker)
         self.await_return(worker)
+
+    def _told_gone(self, worker: Worker, reason: str) -> None:
+        if worker.port is not None and worker.liveness is not Liveness.CONNECTING:
+            self._watchers.tell(Happening.DISCONNECTED, worker.info, reason)
 
     def await_return(self, worker: Worker) -> None:
         """Give the worker its grace; then its runs are lost."""
@@ -136,6 +146,7 @@ class Crew:
         worker.waiting = self._timers.at(self._ledger.clock() + grace, over)
 
     def _grace_over(self, worker: Worker) -> None:
+        self._watchers.tell(Happening.LOST, worker.info)
         self._lose_runs(worker, "its worker did not return; side effects are uncertain")
         self._roster.sessions.forget_worker(worker.info.id)
         self._giving.dispatch(worker.info.pool)
@@ -161,6 +172,12 @@ class Crew:
         await self._ledger.commit(lambda done: self._ledger.journal.enqueue(writes, done))
         self._giving.dispatch(worker.info.pool)
 
+    def end_session(self, id: WorkerId, session: str) -> None:
+        """Tell the worker that a session of its is over, if it is here and keeps any."""
+        worker = self._roster.workers.get(id)
+        if worker is not None and isinstance(worker.port, SessionKeeper):
+            worker.port.end_session(session)
+
     def find(self, id: WorkerId) -> Worker:
         """A worker that is or was connected.
 
@@ -176,12 +193,13 @@ class Crew:
         worker = self._roster.worker_of(slot)
         if worker is not None:
             worker.runs.pop(slot.run.id, None)
-        self._giving.leave_line(slot)
+        self._giving.ended(slot)
 
     def restore(self, slot: Slot) -> None:
         """Take up a run from the journal after a restart."""
         worker = self._roster.worker_of(slot)
         if worker is not None:
             worker.runs[slot.run.id] = slot
+            self._giving.pace.went(slot.run)
         elif not slot.run.awaits_script:
             self._giving.line_up(slot)

@@ -18,11 +18,15 @@ import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.answers import Held
+from fleetgate.core.answers import Accepted, Held
+from fleetgate.core.errors import ResourceExhausted, SessionNotFound, Unavailable
 from fleetgate.core.ids import OrderNumber
-from fleetgate.core.journal.api import MarkOrder, OpenOrder, Write
+from fleetgate.core.journal.api import MarkOrder, OpenOrder, PutNote, Write
 from fleetgate.core.ledger import Ledger
+from fleetgate.core.pace import Pace
 from fleetgate.core.roster import Roster, Worker
+from fleetgate.core.run import Run
+from fleetgate.core.sessions import continued
 from fleetgate.core.slots import Slot
 from fleetgate.core.worker import Liveness
 
@@ -35,8 +39,26 @@ class Giving:
     def __init__(self, ledger: Ledger, roster: Roster) -> None:
         self._ledger = ledger
         self._roster = roster
+        self.pace = Pace()
 
     # --- runs
+
+    def check(self, run: Run, asked: c.StartRunIf) -> None:
+        """Whether a new run may be accepted as it was asked for.
+
+        Raises: `SessionNotFound`, `Unavailable`, `ResourceExhausted`.
+        """
+        if asked.session_exists and self._roster.sessions.home(run) is None:
+            raise SessionNotFound(f"no session has the id {continued(run) or '(none)'}")
+        if not asked.worker_here:
+            return
+        here = [w for w in self._roster.candidates(run) if w.port is not None]
+        if not here:
+            raise Unavailable("no worker is connected that this run may go to; try again later")
+        if not any(w.liveness is Liveness.CONNECTING or w.takes_runs for w in here):
+            raise ResourceExhausted(
+                "every worker that this run may go to has all the runs it takes"
+            )
 
     def line_up(self, slot: Slot) -> None:
         """A run waits for a worker of its pool."""
@@ -47,12 +69,38 @@ class Giving:
         """A run waits no longer."""
         self._roster.line(slot.run.pool).pop(slot.run.id, None)
 
+    def ended(self, slot: Slot) -> None:
+        """The run's end is durable: the line that it stood in is done with it, and where its
+        entry's runs wait for each other one of them may go."""
+        self.leave_line(slot)
+        if self.pace.ended(slot.run):
+            self.dispatch_all(slot.run.origin.link)
+
+    async def limit(self, command: c.LimitLink) -> Accepted:
+        """Set how many runs of an entry may be with workers at a time, durably.
+
+        Raises: `Unavailable`.
+        """
+        note = None if command.at_once is None else str(command.at_once).encode()
+        writes = (PutNote("pace", command.link, note),)
+        await self._ledger.commit(lambda done: self._ledger.journal.enqueue(writes, done))
+        self.pace.limit(command.link, command.at_once)
+        self.dispatch_all(command.link)
+        return Accepted()
+
+    def dispatch_all(self, link: str) -> None:
+        """Give out what waits anywhere, the pool with the oldest run of `link` first."""
+        for pool in self._roster.pools_waiting(link):
+            self.dispatch(pool)
+
     def dispatch(self, pool: str) -> None:
         """Give waiting runs to workers that take them, oldest first. A run whose session
         lives at a worker that is busy or away does not hold up the others."""
         if not self._roster.has_room(pool):
             return
         for slot in tuple(self._roster.line(pool).values()):
+            if not self.pace.may_go(slot.run):
+                continue
             worker = self._roster.choose(slot)
             if worker is not None:
                 self._assign(slot, worker)
@@ -63,6 +111,7 @@ class Giving:
         self.leave_line(slot)
         if slot.run.state.terminal or slot.run.worker is not None:
             return
+        self.pace.went(slot.run)
         worker.reserved += 1
         worker.runs[slot.run.id] = slot
         assigned = e.RunAssigned(worker.info.id, worker.epoch)

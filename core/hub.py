@@ -25,7 +25,6 @@ from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.errors import (
     InvalidArgument,
     Refusal,
-    SessionNotFound,
 )
 from fleetgate.core.events import Event
 from fleetgate.core.follow import Follower
@@ -37,7 +36,6 @@ from fleetgate.core.journal.api import (
     Journal,
     OpenRun,
     Pressure,
-    PutNote,
     RunFilter,
 )
 from fleetgate.core.json import Json
@@ -47,10 +45,11 @@ from fleetgate.core.orders import Orders
 from fleetgate.core.questions import Questions
 from fleetgate.core.roster import Port, Roster, Worker, remembered
 from fleetgate.core.run import Run, decide
-from fleetgate.core.sessions import session_of
+from fleetgate.core.session_ends import SessionEnds
 from fleetgate.core.slots import Slot
 from fleetgate.core.starts import Starts
 from fleetgate.core.timers import Clock, Timers
+from fleetgate.core.watchers import Tell, Watchers
 from fleetgate.core.worker import Reports, WorkerInfo, WorkerStatus
 
 MAX_NOTE: Final = 4096
@@ -85,12 +84,19 @@ class Hub:
         self._timers = Timers(clock)
         self._ledger = Ledger(journal, clock, limits, self._visible)
         self._questions = Questions(limits)
+        self.watchers = Watchers(lambda link: self.router.pools(link), clock)
         self._roster = Roster()
         self._giving = Giving(self._ledger, self._roster)
         self._hearing = Hearing(self._ledger, self._roster)
         self._crew = Crew(
-            self._ledger, self._timers, self._roster, self._giving, self._questions.left
+            self._ledger,
+            self._timers,
+            self._roster,
+            self._giving,
+            self._questions.left,
+            self.watchers,
         )
+        self._session_ends = SessionEnds(self._ledger, self._roster, self._crew, self._command)
         self._orders = Orders(self._ledger, self._giving, limits, self._route)
         self._deadlines = Deadlines(
             self._ledger, self._timers, self._roster.worker_of, self._cancel_late
@@ -111,10 +117,10 @@ class Hub:
         Raises: `Refusal`. Cancelled, the command may or may not be performed.
         """
         match command:
-            case c.StartRun():
+            case c.StartRun() | c.StartRunIf():
                 return await self._starts.start(command)
             case c.CancelRun(scope=c.CancelScope.SESSION):
-                return await self._cancel_session(command)
+                return await self._session_ends.cancel(command)
             case c.DescribeRun() | c.ListRuns() | c.ListWorkers():
                 return await self._look(command)
             case c.ProbeWorkers() | c.ReadUsage():
@@ -122,7 +128,9 @@ class Hub:
                     command, self.router.pools(command.link), self._roster
                 )
             case c.EndSession():
-                return await self._end_session(command)
+                return await self._session_ends.end(command)
+            case c.LimitLink():
+                return await self._giving.limit(command)
             case c.DrainWorker():
                 await self._crew.drain(command.worker, command.on)
                 return Accepted()
@@ -163,40 +171,18 @@ class Hub:
         )
         return Accepted(before, after)
 
-    async def _cancel_session(self, command: c.CancelRun) -> Answer:
-        slot = self._ledger.slots.get(command.run)
-        first = await self._command(c.CancelRun(command.run, reason=command.reason))
-        session = session_of(slot.run) if slot is not None else None
-        if slot is not None and session is not None:
-            for each in self._of_session(slot.run.pool, session):
-                if each is not slot:
-                    await self._command(c.CancelRun(each.run.id, reason=command.reason))
-        return first
-
-    def _of_session(self, pool: str, session: str) -> list[Slot]:
-        return [
-            slot
-            for slot in self._ledger.slots.values()
-            if slot.run.pool == pool and session in (session_of(slot.run), slot.run.native_session)
-        ]
-
-    async def _end_session(self, command: c.EndSession) -> Answer:
-        known = self._roster.sessions.forget(command.session)
-        if not known:
-            raise SessionNotFound(f"no session has the id {command.session}")
-        writes = [PutNote("session", id, None) for _, id in known]
-        await self._ledger.commit(lambda done: self._journal.enqueue(writes, done))
-        for pool, _ in known:
-            for slot in self._of_session(pool, command.session):
-                await self._command(c.CancelRun(slot.run.id, reason="its session ended"))
-        return Accepted()
-
     def worker(self, id: WorkerId) -> Worker:
         """A worker that is or was connected.
 
         Raises: `WorkerNotFound`.
         """
         return self._crew.find(id)
+
+    def watch(self, link: str, tell: Tell) -> Callable[[], None]:
+        """Tell of the workers that `link` is routed to, first of those that are here, until what
+        comes back is called. `tell` must not block or raise."""
+        here = self._roster.workers.values()
+        return self.watchers.watch(link, tell, (each.status() for each in here))
 
     # --- stopping
 
@@ -362,6 +348,8 @@ class Hub:
             self._roster.workers[WorkerId(key)] = remembered(WorkerId(key), note, now)
         for key, note in (await self._journal.notes("session")).items():
             self._roster.sessions.remember(key, note)
+        for key, note in (await self._journal.notes("pace")).items():
+            self._giving.pace.limit(key, int(note))
         for open_run in await self._journal.open_runs():
             self._restore(open_run)
         for worker in self._roster.workers.values():

@@ -43,7 +43,12 @@ class Questions:
     ) -> Answer:
         """Ask every worker of `pools`, side by side, and join what they say; a provider that
         several report on is told of once, installed before missing. A pool whose workers do
-        not answer questions speaks by its routes' provider names."""
+        not answer questions speaks by its routes' provider names.
+
+        Raises: `Unavailable`: one was to be asked, and none is here.
+        """
+        if isinstance(question, ReadUsage) and question.one:
+            return await self._put_to_one(question, pools, roster)
         providers: list[ProviderReport] = []
         accounts: list[AccountReport] = []
         async with trio.open_nursery() as nursery:
@@ -58,6 +63,18 @@ class Questions:
             best = sorted(providers, key=lambda report: not report.installed)
             return ProviderList(_first_of_each(best))
         return AccountList(_first_of_each(sorted(accounts, key=lambda a: not a.supported)))
+
+    async def _put_to_one(
+        self, question: ReadUsage, pools: Iterable[str], roster: Roster
+    ) -> AccountList:
+        worker = roster.find(pools, question.labels, question.session)
+        if worker is None:
+            raise Unavailable("no worker is connected that this could be put to; try again later")
+        if not worker.info.asks:
+            return AccountList((AccountReport(worker.info.pool, supported=False),))
+        accounts: list[AccountReport] = []
+        await self._ask(worker, question, [], accounts)
+        return AccountList(tuple(accounts))
 
     async def _ask(
         self,
@@ -87,7 +104,8 @@ class Questions:
             if worker.port is None:
                 return _gone(worker)
             worker.port.ask(id, question)
-            with trio.move_on_after(self._limits.ask_within / NANOS):
+            within = question.within if isinstance(question, ReadUsage) else None
+            with trio.move_on_after((within or self._limits.ask_within) / NANOS):
                 await pending.answered.wait()
         finally:
             del self._pending[id]

@@ -4,12 +4,13 @@ which one takes a run that waits. Bookkeeping only; the hub acts on what it says
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol, runtime_checkable
 
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
 from fleetgate.core.errors import Fenced, InstanceConflict
 from fleetgate.core.ids import Epoch, RunId, WorkerId
+from fleetgate.core.run import Run
 from fleetgate.core.sessions import Sessions
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Timer
@@ -30,6 +31,14 @@ class Port(Protocol):
 
     def fenced(self, reason: str) -> None:
         """A newer link of this worker has taken over."""
+
+
+@runtime_checkable
+class SessionKeeper(Protocol):
+    """What the port of a worker has beside `Port`, if the worker keeps sessions."""
+
+    def end_session(self, session: str) -> None:
+        """A controller has ended the session; the worker's own name for it."""
 
 
 class Worker:
@@ -162,6 +171,15 @@ class Roster:
         """The runs that wait in a pool, oldest first."""
         return self._waiting.setdefault(pool, {})
 
+    def pools_waiting(self, link: str) -> list[str]:
+        """The pools in which runs wait, by when the oldest one there of `link` was accepted."""
+
+        def oldest(pool: str) -> int:
+            waiting = self._waiting[pool].values()
+            return min((s.run.created for s in waiting if s.run.origin.link == link), default=0)
+
+        return sorted((pool for pool, line in self._waiting.items() if line), key=oldest)
+
     def has_room(self, pool: str) -> bool:
         """Whether any worker of the pool takes one more run."""
         return any(worker.takes_runs for worker in self.of(pool))
@@ -169,9 +187,26 @@ class Roster:
     def choose(self, slot: Slot) -> Worker | None:
         """The worker that takes this run now: the one that its session lives at, else the
         one with the fewest runs. None: it waits."""
-        home = self.sessions.home(slot.run)
-        if home is not None and home in self.workers:
-            worker = self.workers[home]
-            return worker if worker.takes_runs else None
-        able = [w for w in self.of(slot.run.pool) if w.takes_runs]
+        able = [w for w in self.candidates(slot.run) if w.takes_runs]
         return min(able, key=lambda w: len(w.runs), default=None)
+
+    def candidates(self, run: Run) -> list[Worker]:
+        """The workers that the run may go to: the one that its session lives at, whether it is
+        here or not, else those that are connected and accept its labels."""
+        home = self.sessions.home(run)
+        if home is not None and home in self.workers:
+            return [self.workers[home]]
+        return [w for w in self.of(run.pool) if w.info.may_take(run.work.labels)]
+
+    def find(
+        self, pools: Iterable[str], labels: Mapping[str, str], session: str | None
+    ) -> Worker | None:
+        """A connected worker of these pools that a run with these labels and of this session
+        may go to: the one with the fewest runs."""
+        for pool in pools:
+            home = None if session is None else self.sessions.at(pool, session)
+            if home is not None:
+                worker = self.workers.get(home)
+                return worker if worker is not None and worker.port is not None else None
+        here = [w for pool in pools for w in self.of(pool) if w.info.may_take(labels)]
+        return min(here, key=lambda w: len(w.runs), default=None)

@@ -38,7 +38,11 @@ class Sessions:
     def home(self, run: Run) -> WorkerId | None:
         """The worker that the run's session lives at, if it continues a known one."""
         name = continued(run)
-        session = self._known.get(_key(run.pool, name)) if name else None
+        return self.at(run.pool, name) if name else None
+
+    def at(self, pool: str, name: str) -> WorkerId | None:
+        """The worker that a session of the pool lives at, if it is known."""
+        session = self._known.get(_key(pool, name))
         return None if session is None else session.worker
 
     def open(self, run: Run, native_session: str, worker: WorkerId) -> Session | None:
@@ -58,12 +62,10 @@ class Sessions:
             return None
         return SessionId(self._known.popitem(last=False)[0])
 
-    def forget(self, name: str) -> list[tuple[str, SessionId]]:
-        """Forget the sessions of this name; their pools and ids."""
+    def forget(self, name: str) -> list[Session]:
+        """Forget the sessions of this name; as they were."""
         keys = [key for key in self._known if key.partition("/")[2] == name]
-        for key in keys:
-            del self._known[key]
-        return [(key.partition("/")[0], SessionId(key)) for key in keys]
+        return [self._known.pop(key) for key in keys]
 
     def forget_worker(self, worker: WorkerId) -> None:
         """Forget all that live at a worker which is not expected back."""

@@ -44,17 +44,18 @@ class Starts:
         self._changed = trio.Event()
         self.draining = False
 
-    async def start(self, command: c.StartRun) -> Accepted:
+    async def start(self, asked: c.StartRun | c.StartRunIf) -> Accepted:
         """Accept a run; the same one again is answered as it stands (I6).
 
         Raises: `Refusal`. Cancelled, it may or may not be accepted.
         """
+        command = asked.start if isinstance(asked, c.StartRunIf) else asked
         await self.settled(command.run)
         self._pending[command.run] = (command.origin.link, trio.Event())
         release = partial(self._release, command.run)
         with ExitStack() as unless_in_line:
             unless_in_line.callback(release)
-            prepared = await self._prepare(command)
+            prepared = await self._prepare(command, asked)
             if isinstance(prepared, Accepted):
                 return prepared
             unless_in_line.pop_all()
@@ -80,7 +81,9 @@ class Starts:
         done.set()
         self.tell()
 
-    async def _prepare(self, command: c.StartRun) -> Accepted | tuple[Slot, Sequence[Event]]:
+    async def _prepare(
+        self, command: c.StartRun, asked: c.StartRun | c.StartRunIf
+    ) -> Accepted | tuple[Slot, Sequence[Event]]:
         """The answer for a run that is known, or the slot and first events of a new one."""
         link = command.origin.link
         if link in self._stopping:
@@ -94,7 +97,10 @@ class Starts:
             raise Stopping("the gateway is stopping; start the run once it is back")
         self._check_room()
         verdict = start(command, self._ledger.clock())
-        slot = Slot(*self._orders.opening(self._route(verdict.run)))
+        run = self._route(verdict.run)
+        if isinstance(asked, c.StartRunIf):
+            self._giving.check(run, asked)
+        slot = Slot(*self._orders.opening(run))
         return slot, verdict.events
 
     def _check_room(self) -> None:

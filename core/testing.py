@@ -349,8 +349,8 @@ def commands() -> SearchStrategy[c.Command]:
     """Commands of every kind."""
     return st.one_of(
         run_commands(),
-        st.builds(c.ReadUsage, words()),
-        st.builds(c.ProbeWorkers, words()),
+        st.builds(c.StartRunIf, st.builds(c.StartRun, run_ids(), specs(), origins())),
+        *(st.builds(kind, words()) for kind in (c.ReadUsage, c.ProbeWorkers, c.LimitLink)),
         st.builds(c.EndSession, session_ids()),
         st.builds(c.DrainWorker, worker_ids(), st.booleans()),
         st.builds(c.StopLink, words(), st.sampled_from(c.StopMode)),

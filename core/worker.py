@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, unique
 from typing import Final, TypeAlias
 
@@ -9,7 +10,7 @@ import attrs
 
 from fleetgate.core.commands import Input, Prompt, ShellCommand, ToolCall
 from fleetgate.core.ids import Epoch, WorkerId
-from fleetgate.core.json import Json
+from fleetgate.core.json import NOTHING, Json
 
 
 @unique
@@ -72,6 +73,7 @@ class WorkerInfo:
     it ends a run at its timeout by itself. `asks`: it answers `ProbeWorkers` and
     `ReadUsage` over the wire; else `providers` is the answer.
     `exclusive`: a second live link with another `instance` is refused, not preferred.
+    `accepts`: of a run that has such a label, the values that the worker takes.
     """
 
     id: WorkerId
@@ -85,6 +87,19 @@ class WorkerInfo:
     exclusive: bool = False
     providers: tuple[ProviderReport, ...] = ()
     detail: Json = None
+    accepts: Mapping[str, frozenset[str]] = NOTHING
+
+    def may_take(self, labels: Mapping[str, str]) -> bool:
+        """Whether a run with these labels may go to it: one that names its worker to that one
+        and no other, whatever the worker accepts."""
+        named = labels.get(NAMED)
+        if named is not None:
+            return self.id.partition("/")[2] == named
+        return all(labels[key] in taken for key, taken in self.accepts.items() if key in labels)
+
+
+NAMED: Final = "gateway.node"
+"""The label of a run that names its worker: the id without the southbound entry's name."""
 
 
 @unique
@@ -97,6 +112,10 @@ class Liveness(Enum):
     DRAINING = "draining"
     AWAY = "away"
     """No link. Its runs wait for it."""
+
+
+HERE: Final = frozenset({Liveness.READY, Liveness.DRAINING})
+"""Connected, and what was open is compared."""
 
 
 @attrs.frozen(slots=True)

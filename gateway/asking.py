@@ -20,6 +20,9 @@ MAX_ASKED: Final = 256
 """Questions to the hub under way for one link; at it the link is not read until one is
 answered."""
 
+LAST_WITHIN: Final = 5.0
+"""Seconds for what a link asks at its end: as long as its last frames may take."""
+
 Question: TypeAlias = Callable[[], Awaitable[None]]
 
 
@@ -126,6 +129,20 @@ class Asking:
         except Refusal as refusal:
             answer = refusal
         self._asker.answered(step.reply_to, answer)
+
+    async def ask_last(self, steps: api.Steps) -> None:
+        """Put the commands among the last steps of a link that is over. Nobody hears an answer.
+        It takes `LAST_WITHIN` at most, and cannot be cancelled before that."""
+        with trio.CancelScope(shield=True), trio.move_on_after(LAST_WITHIN):
+            for step in steps:
+                if isinstance(step, api.Submit):
+                    await self._ask_last(step)
+
+    async def _ask_last(self, step: api.Submit) -> None:
+        try:
+            await self._hub.submit(step.command, step.key)
+        except Refusal as refusal:
+            self._reporter.report("refused_at_the_end", refusal.code, None)
 
     async def _annotate(self, step: api.Annotate, durable: trio.Event) -> None:
         try:

@@ -26,7 +26,8 @@ from fleetgate.gateway.alarm import Alarm
 from fleetgate.gateway.asking import Asking
 from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.outbox import Outbox
-from fleetgate.gateway.speaking import Speaker
+from fleetgate.gateway.speaking import Speaker, WorkerStep
+from fleetgate.gateway.watching import Watch
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, ProtocolError, Steps
 from fleetgate.transports.api import FrameRefused, Link, LinkError
@@ -86,6 +87,7 @@ class Driver:
         self._speaker = Speaker(hub, observer)
         self._asking = Asking(hub, self, self._speaker, observer)
         self._alarm = Alarm(clock)
+        self._watch = Watch(hub, self._outbox, connection, self._call, self._close)
         self._closing: api.Close | None = None
         self._close_asked = trio.Event()
         self._read_over = trio.Event()
@@ -112,9 +114,10 @@ class Driver:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
                 self._asking.start(nursery)
+                self._watch.entry = opening.link
                 self._call(partial(self._connection.opened, opening))
                 nursery.start_soon(self._write)
-                nursery.start_soon(self._alarm.run, self._tick)
+                nursery.start_soon(self._alarm.run, partial(self._call, self._connection.tick))
                 nursery.start_soon(self._close_when_asked)
                 reason = await self._read()
                 goodbye = 1000  # or what the link itself has to say of a frame that it refused
@@ -129,20 +132,22 @@ class Driver:
                 await self._link.close(goodbye)
             if self._closing is not None:
                 reason = self._closing.reason
-            self._farewell(reason)
+            await self._farewell(reason)
         closing = self._closing
         return Ended(reason, closing is None or closing.retry, self._ready)
 
-    def _farewell(self, reason: str) -> None:
+    async def _farewell(self, reason: str) -> None:
         steps: Steps = ()
         try:
             steps = self._connection.closed(reason, self._clock())
         except Exception as error:
             self._observer.fault(error)
         for step in steps:
-            if isinstance(step, api.Record | api.WithdrawWorker):
+            if isinstance(step, api.Record | api.WithdrawWorker | api.Notify):
                 self._perform(step)
+        self._watch.stop()
         self._speaker.end(reason)
+        await self._asking.ask_last(steps)
 
     def drain(self) -> None:
         """The gateway stops: have the peer told."""
@@ -231,17 +236,10 @@ class Driver:
                 self._ready = True
             case api.Report():
                 self._observer.report(step.what, step.detail, step.run)
-            case api.Submit() | api.Annotate() | api.Ack() | api.Follow() | api.Unfollow():
-                self._perform_northbound(step)
-            case api.AnnounceWorker():
-                self._speaker.flush()
-                self._asking.announce(step)
             case _:
-                self._speaker.perform(step)
+                self._perform_behind(step)
 
-    def _perform_northbound(
-        self, step: api.Submit | api.Annotate | api.Ack | api.Follow | api.Unfollow
-    ) -> None:
+    def _perform_behind(self, step: api.FromCore | WorkerStep) -> None:
         self._speaker.flush()
         match step:
             case api.Submit():
@@ -254,10 +252,15 @@ class Driver:
                 self._follow(step)
             case api.Unfollow():
                 self._followers.unfollow(step.run)
+            case api.WatchWorkers():
+                self._watch.start()
+            case api.AnnounceWorker():
+                self._asking.announce(step)
+            case _:
+                self._speaker.perform(step)
 
     def _follow(self, step: api.Follow) -> None:
-        if self._nursery is None or self._over:
-            return
+        assert self._nursery is not None
         try:
             self._followers.follow(self._nursery, step.run, step.after)
         except TooMany as error:
@@ -328,21 +331,15 @@ class Driver:
                     self.broken(str(error))
                     return
                 except LinkError as error:
-                    await self._read_out(str(error))
+                    # Nothing more can be sent. What the peer sent before is taken all the same.
+                    with trio.move_on_after(CLOSE_WITHIN):
+                        await self._read_over.wait()
+                    self.broken(str(error))
                     return
             if scope.cancelled_caught:
                 self.broken(f"the peer took nothing for {SEND_WITHIN:.0f} s")
                 return
             self._outbox.sent()
-
-    async def _read_out(self, reason: str) -> None:
-        """Nothing more can be sent. What the peer sent before is taken all the same."""
-        with trio.move_on_after(CLOSE_WITHIN):
-            await self._read_over.wait()
-        self.broken(reason)
-
-    def _tick(self) -> None:
-        self._call(self._connection.tick)
 
     def broken(self, reason: str) -> None:
         """Nothing more can be sent: the link ends without a word."""
@@ -392,6 +389,10 @@ class Driver:
     def committed(self, run: RunId, native_seq: int) -> None:
         """Tell it what is durable."""
         self._call(partial(self._connection.committed, run, native_seq))
+
+    def end_session(self, session: str) -> None:
+        """Tell the worker that a session is over."""
+        self._call(partial(self._connection.end_session, session))
 
     def fenced(self, reason: str) -> None:
         """A newer link of this worker took over."""

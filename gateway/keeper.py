@@ -195,6 +195,7 @@ class Keeper:
             path=seen.path,
             headers=seen.headers,
             identities=(*seen.identities, *((identity,) if identity else ())),
+            guarded=bool(entry.tokens),
             authenticated=certified or (bool(entry.tokens) and not carriage.in_band),
             entropy=secrets.token_bytes(16),
             token=shown,

@@ -10,10 +10,16 @@ from fleetgate.core.errors import Fenced
 from fleetgate.core.hearing import Heard
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import Epoch, RunId, WorkerId
+from fleetgate.core.watchers import Happening
 from fleetgate.protocols import api
 
 WorkerStep: TypeAlias = (
-    api.WorkerReady | api.WithdrawWorker | api.ReportCapacity | api.Settle | api.Respond
+    api.WorkerReady
+    | api.WithdrawWorker
+    | api.ReportCapacity
+    | api.Settle
+    | api.Respond
+    | api.Notify
 )
 
 
@@ -78,6 +84,10 @@ class Speaker:
     def perform(self, step: WorkerStep) -> None:
         """Perform a step of a worker's link, behind what was reported before it."""
         self.flush()
+        if isinstance(step, api.Notify):
+            info = None if self._admitted is None else self._hub.worker(self._admitted[0]).info
+            self._hub.watchers.tell(Happening.TOLD, info, body=step.body)
+            return
         if isinstance(step, api.Respond):
             self._hub.respond(step.question_id, step.reports)
             return

@@ -19,6 +19,7 @@ from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Event, Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.watchers import WorkerNotice
 from fleetgate.core.worker import InputKind, Reports, WorkerInfo
 from fleetgate.protocols.carriage import Carriage
 
@@ -131,6 +132,20 @@ class Annotate:
     value: Json
 
 
+@attrs.frozen(slots=True)
+class WatchWorkers:
+    """Call `noticed` for the workers that this entry is routed to: once for each that is here,
+    then whenever one comes or goes, or something is told. A link that does not keep up ends."""
+
+
+@attrs.frozen(slots=True)
+class Notify:
+    """Tell all who watch something that the peer said, or that became of it, in the protocol's
+    own words. From a worker's link it is about that worker."""
+
+    body: Json
+
+
 # --- steps of a connection that faces a worker
 
 
@@ -208,6 +223,8 @@ Step: TypeAlias = (
     | Unfollow
     | Ack
     | Annotate
+    | WatchWorkers
+    | Notify
     | AnnounceWorker
     | WorkerReady
     | WithdrawWorker
@@ -216,6 +233,8 @@ Step: TypeAlias = (
     | Settle
     | Respond
 )
+FromCore: TypeAlias = Submit | Annotate | Ack | Follow | Unfollow | WatchWorkers | AnnounceWorker
+"""Steps that want something of the core, behind what was recorded before."""
 Steps: TypeAlias = Sequence[Step]
 
 NO_STEPS: Steps = ()
@@ -243,6 +262,8 @@ class Opening:
     path: str = ""
     headers: Mapping[str, str] = attrs.field(default=NOTHING, repr=False)
     identities: tuple[str, ...] = ()
+    guarded: bool = False
+    """Whether the entry has tokens at all, wherever they are shown."""
     authenticated: bool = False
     """Whether the carriage demanded an identity; then `identities` binds the peer."""
     entropy: bytes = attrs.field(default=bytes(16), repr=False)
@@ -278,7 +299,8 @@ class Connection:
         return NO_STEPS
 
     def closed(self, reason: str, now: int) -> Steps:
-        """The link is gone. Called once, last; only `Record` and `WithdrawWorker` are performed."""
+        """The link is gone. Called once, last; only `Record`, `WithdrawWorker`, `Notify` and
+        `Submit` are performed, and no answer comes."""
         return NO_STEPS
 
     # facing a controller
@@ -291,7 +313,15 @@ class Connection:
         """Events of one followed run, in order, without a gap."""
         return NO_STEPS
 
+    def noticed(self, notice: WorkerNotice, now: int) -> Steps:
+        """What `WatchWorkers` asked for."""
+        return NO_STEPS
+
     # facing a worker
+
+    def end_session(self, session: str, now: int) -> Steps:
+        """A controller has ended the worker's session of this name. Only after `WorkerReady`."""
+        return NO_STEPS
 
     def perform(self, order: Order, now: int) -> Steps:
         """Give the worker an order. Only after `WorkerReady`, in order per run. A start comes

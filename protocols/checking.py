@@ -17,6 +17,7 @@ from fleetgate.protocols.api import (
     AnnounceWorker,
     Close,
     Connection,
+    Notify,
     Opening,
     Pause,
     Record,
@@ -94,7 +95,7 @@ def _check_round(where: str, side: Side, carriage: Carriage, frames: Iterable[by
     host.tell(lambda c: c.drain(host.now))
     last = host.call(lambda c: c.closed("the check is over", host.now))
     for step in last:
-        allowed = isinstance(step, Record | WithdrawWorker)
+        allowed = isinstance(step, Record | WithdrawWorker | Notify | Submit)
         assert allowed, f"{where}: closed() may not ask for {step!r}"
 
 

@@ -24,6 +24,7 @@ from fleetgate.core.answers import Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
 from fleetgate.core.events import Event, Recorded
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.watchers import WorkerNotice
 from fleetgate.protocols.api import (
     Close,
     Connection,
@@ -196,6 +197,14 @@ class Playbook:
         """What was recorded of the run up to the worker's own number is durable."""
         told = f"committed {run} {native_seq}"
         return self._call(told, lambda c: c.committed(RunId(run), native_seq, self.now))
+
+    def noticed(self, notice: WorkerNotice) -> Playbook:
+        """A worker came or went, or somebody told something."""
+        return self._call(f"noticed {_short(notice)}", lambda c: c.noticed(notice, self.now))
+
+    def end_session(self, session: str) -> Playbook:
+        """A controller has ended a session of the worker."""
+        return self._call(f"end session {session}", lambda c: c.end_session(session, self.now))
 
     def fenced(self, reason: str = "a newer link took over") -> Playbook:
         """A newer link of the same worker has taken over."""

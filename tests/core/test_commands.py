@@ -17,7 +17,7 @@ ABOUT_A_RUN: tuple[type[Any], ...] = get_args(c.RunCommand)
 PARTS = {c.Prompt, c.Script, c.ShellCommand, c.ToolCall, c.RunSpec, c.Origin, c.Order}
 VERBS = (
     "(Acknowledge|Start|Supply|Send|Close|Signal|Cancel|Resolve|Resize"
-    "|Read|Probe|End|Drain|Stop|Describe|List)[A-Z]"
+    "|Read|Limit|Probe|End|Drain|Stop|Describe|List)[A-Z]"
 )
 
 SECRET = "5ecret-of-the-run"

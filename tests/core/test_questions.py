@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
+from fleetgate.core import events as e
 from fleetgate.core.answers import AccountList, ProviderList
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     HandWorker,
+    started,
     worker_info,
 )
+from fleetgate.core.ids import SessionId
+from fleetgate.core.limits import SECOND
 from fleetgate.core.worker import AccountReport, ProviderReport
 
 
@@ -66,3 +72,47 @@ async def test_a_worker_that_leaves_will_not_answer_any_more(hub: Hub) -> None:
     (answer,) = got
     assert isinstance(answer, AccountList)
     assert "not connected" in (answer.accounts[0].error or "")
+
+
+async def test_one_worker_is_asked_the_one_that_a_run_would_go_to(hub: Hub) -> None:
+    with pytest.raises(Unavailable):
+        await hub.submit(c.ReadUsage("north", one=True))
+    workers = {}
+    for name in ("one", "two"):
+        workers[name] = HandWorker(hub, worker_info(name, asks=True))
+        await workers[name].join()
+    run = await started(hub, "a", c.RunSpec(c.Prompt("x"), session=SessionId("s")))
+    await wait_all_tasks_blocked()
+    home = next(w for w in workers.values() if w.port.orders)
+    other = next(w for w in workers.values() if w is not home)
+    home.record(run, e.SessionOpened("s"))
+    named = {"gateway.node": other.info.id.partition("/")[2]}
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.submit, c.ReadUsage("north", True, session=SessionId("s")))
+        nursery.start_soon(hub.submit, c.ReadUsage("north", True, named))
+        nursery.start_soon(hub.submit, c.ReadUsage("north", True))
+        await wait_all_tasks_blocked()
+        assert len(home.port.questions) == 1
+        assert len(other.port.questions) == 2
+        for worker in workers.values():
+            for number, _ in worker.port.questions:
+                hub.respond(number, (AccountReport("x", True),))
+    home.leave()
+    with pytest.raises(Unavailable):
+        await hub.submit(c.ReadUsage("north", True, session=SessionId("s")))
+
+
+async def test_a_question_may_set_its_own_patience(
+    hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    await HandWorker(hub, worker_info(asks=True)).join()
+    began = trio.current_time()
+    answer = await hub.submit(c.ReadUsage("north", True, within=3 * SECOND))
+    assert isinstance(answer, AccountList)
+    assert answer.accounts[0].error is not None
+    assert trio.current_time() - began == 3
+
+
+async def test_one_that_answers_no_questions_supports_none(hub: Hub, worker: HandWorker) -> None:
+    answer = await hub.submit(c.ReadUsage("north", True))
+    assert answer == AccountList((AccountReport("pool", supported=False),))

@@ -67,6 +67,6 @@ def test_a_name_is_forgotten_in_every_pool() -> None:
     sessions.open(make_run("a"), "s", ONE)
     sessions.open(make_run("b"), "s", ONE)
     sessions.open(make_run("b"), "other", ONE)
-    assert sessions.forget("s") == [("a", "a/s"), ("b", "b/s")]
+    assert [session.id for session in sessions.forget("s")] == ["a/s", "b/s"]
     assert sessions.forget("s") == []
     assert sessions.home(make_run("b", resume="other")) == ONE

@@ -10,8 +10,15 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
+from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted
-from fleetgate.core.errors import Conflict, Stopping, Unavailable
+from fleetgate.core.errors import (
+    Conflict,
+    ResourceExhausted,
+    SessionNotFound,
+    Stopping,
+    Unavailable,
+)
 from fleetgate.core.events import RunAssigned, RunState, StateChanged
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
@@ -21,8 +28,10 @@ from fleetgate.core.hub_testing import (
     hub_on,
     read_until,
     start_run,
+    started,
     worker_info,
 )
+from fleetgate.core.ids import SessionId
 from fleetgate.core.journal.api import Journal, JournalConflict
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
@@ -139,3 +148,57 @@ async def test_a_command_behind_a_stuck_one_is_answered(autojump_clock: MockCloc
             await hub.submit(c.CancelRun(start_run().run))
         slot.turn.release()
         await hub.submit(c.CancelRun(start_run().run))
+
+
+# --- on conditions
+
+
+def if_(run: str, spec: c.RunSpec | None = None, **conditions: bool) -> c.StartRunIf:
+    return c.StartRunIf(start_run(run, spec), **conditions)
+
+
+async def test_a_run_that_needs_a_worker_at_once_is_refused_without_one(hub: Hub) -> None:
+    with pytest.raises(Unavailable):
+        await hub.submit(if_("a", worker_here=True))
+    worker = HandWorker(hub, worker_info())
+    await worker.admit()
+    await hub.submit(if_("a", worker_here=True))
+    worker.ready(1)
+    await wait_all_tasks_blocked()
+    with pytest.raises(ResourceExhausted):
+        await hub.submit(if_("b", worker_here=True))
+    known = await hub.submit(if_("a", worker_here=True))
+    assert isinstance(known, Accepted)
+    assert known.run is not None
+
+
+async def test_a_run_that_names_its_worker_goes_to_no_other(hub: Hub) -> None:
+    one, two = (HandWorker(hub, worker_info(name, accepts=TAKES[name])) for name in ("one", "two"))
+    await one.join()
+    await two.join()
+    named = c.RunSpec(c.Prompt("x"), labels={"gateway.node": "two", "adapter": "cli"})
+    kind = c.RunSpec(c.Prompt("x"), labels={"adapter": "cli"})
+    none = c.RunSpec(c.Prompt("x"), labels={"adapter": "vllm"})
+    await hub.submit(if_("a", named, worker_here=True))
+    await hub.submit(if_("b", kind, worker_here=True))
+    with pytest.raises(Unavailable):
+        await hub.submit(if_("c", none, worker_here=True))
+    await wait_all_tasks_blocked()
+    assert [order.run for order in two.port.orders] == [start_run("a").run]
+    assert [order.run for order in one.port.orders] == [start_run("b").run]
+
+
+TAKES = {"one": {"adapter": frozenset({"cli"})}, "two": {"adapter": frozenset({"mock"})}}
+
+
+async def test_a_session_that_must_exist_is_looked_up(hub: Hub, worker: HandWorker) -> None:
+    spec = c.RunSpec(c.Prompt("x"), session=SessionId("s"))
+    with pytest.raises(SessionNotFound):
+        await hub.submit(if_("a", spec, session_exists=True))
+    run = await started(hub, "b", spec)
+    await wait_all_tasks_blocked()
+    worker.record(run, e.SessionOpened("s"))
+    await hub.submit(if_("a", spec, session_exists=True, worker_here=True))
+    worker.leave()
+    with pytest.raises(Unavailable):
+        await hub.submit(if_("c", spec, session_exists=True, worker_here=True))

@@ -27,9 +27,10 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.ids import OrderNumber, RunId, Seq
+from fleetgate.core.ids import OrderNumber, RunId, Seq, SessionId
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.limits import SECOND
+from fleetgate.core.watchers import Happening, WorkerNotice
 from fleetgate.gateway.connection import Driver, Ended
 from fleetgate.gateway.outbox import HIGH_FRAMES
 from fleetgate.protocols import api
@@ -91,6 +92,12 @@ class Puppet(Connection):
 
     def committed(self, run: RunId, native_seq: int, now: int) -> Steps:
         return self._called("committed", run, native_seq)
+
+    def noticed(self, notice: WorkerNotice, now: int) -> Steps:
+        return self._called("noticed", notice)
+
+    def end_session(self, session: str, now: int) -> Steps:
+        return self._called("end_session", session)
 
     def fenced(self, reason: str, now: int) -> Steps:
         return self._called("fenced", reason)
@@ -558,3 +565,73 @@ async def test_a_frame_above_the_limit_ends_the_link(hub: Hub) -> None:
         rig.puppet.on["opened"] = lambda: (api.Send(b"x" * 11),)
         await rig.go()
         assert "11" in (await rig.end()).reason
+
+
+async def test_a_watch_is_told_and_ends_with_its_link(rig: Rig) -> None:
+    rig.puppet.on["opened"] = lambda: (api.WatchWorkers(), api.WatchWorkers())
+    await rig.go()
+    worker = HandWorker(rig.hub, worker_info())
+    await worker.join()
+    await wait_all_tasks_blocked()
+    await rig.peer.close(1000)
+    await rig.end()
+    worker.leave()
+    told = [notice.happening for (notice,) in rig.puppet.named("noticed")]
+    assert told == [Happening.CONNECTED]
+
+
+async def test_what_is_told_reaches_those_who_watch(rig: Rig) -> None:
+    seen: list[WorkerNotice] = []
+    rig.hub.watch("north", seen.append)
+    rig.puppet.on["receive"] = lambda frame: (api.Notify({"said": frame.decode()}),)
+    rig.puppet.on["closed"] = lambda reason: (api.Notify({"said": "bye"}),)
+    await rig.go()
+    await rig.peer.send(b"hello")
+    await rig.peer.close(1000)
+    await rig.end()
+    assert [(notice.worker, notice.body) for notice in seen] == [
+        (None, {"said": "hello"}),
+        (None, {"said": "bye"}),
+    ]
+
+
+async def test_I9_a_watcher_that_never_reads_is_dropped(
+    rig: Rig, autojump_clock: trio.testing.MockClock
+) -> None:
+    rig.puppet.on["opened"] = lambda: (api.WatchWorkers(),)
+    rig.puppet.on["noticed"] = lambda _: tuple(api.Send(b"x") for _ in range(2 * HIGH_FRAMES))
+    await rig.go()
+    await wait_all_tasks_blocked()
+    for name in ("a", "b", "c"):
+        await HandWorker(rig.hub, worker_info(name)).join()
+    assert len(rig.puppet.named("noticed")) < 3
+    await trio.sleep(60)
+    assert rig.ended is not None
+    assert "too slow" in rig.ended.reason
+
+
+async def test_a_command_at_the_end_is_performed_and_its_refusal_reported(rig: Rig) -> None:
+    run = await started(rig.hub)
+    rig.puppet.on["closed"] = lambda reason: (
+        api.Submit(c.CancelRun(run)),
+        api.Submit(c.CancelRun(RunId("north/none"))),
+    )
+    await rig.go()
+    await rig.peer.close(1000)
+    await rig.end()
+    assert (await describe(rig.hub, run)).state is RunState.CANCELED
+    assert ("refused_at_the_end", "not_found") in rig.seen.reports
+
+
+async def test_a_session_that_ends_is_told_to_its_worker(rig: Rig) -> None:
+    rig.puppet.on["opened"] = lambda: (api.AnnounceWorker(worker_info()),)
+    rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(),)
+    await rig.go()
+    await wait_all_tasks_blocked()
+    run = await started(rig.hub, "a", c.RunSpec(c.Prompt("x"), session=SessionId("s")))
+    await wait_all_tasks_blocked()
+    rig.puppet.on["receive"] = lambda frame: (api.Record(run, (e.SessionOpened("native"),)),)
+    await rig.peer.send(b"x")
+    await wait_all_tasks_blocked()
+    await rig.hub.submit(c.EndSession(SessionId("s")))
+    assert rig.puppet.named("end_session") == [("native",)]
