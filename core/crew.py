@@ -8,9 +8,9 @@ from functools import partial
 
 from fleetgate.core import events as e
 from fleetgate.core.answers import Admission
+from fleetgate.core.dispatcher import Dispatcher
 from fleetgate.core.errors import ResourceExhausted, Unavailable, WorkerNotFound
 from fleetgate.core.events import Outcome, Reason, RunState
-from fleetgate.core.giving import Giving
 from fleetgate.core.ids import Epoch, WorkerId
 from fleetgate.core.journal.api import Done, PutNote, Write
 from fleetgate.core.ledger import Ledger
@@ -29,14 +29,14 @@ class Crew:
         ledger: Ledger,
         timers: Timers,
         roster: Roster,
-        giving: Giving,
+        dispatcher: Dispatcher,
         left: Callable[[Worker], None],
         watchers: Watchers,
     ) -> None:
         self._ledger = ledger
         self._timers = timers
         self._roster = roster
-        self._giving = giving
+        self._dispatcher = dispatcher
         self._left = left
         self._watchers = watchers
         self.changed: Callable[[Worker], None] = lambda _: None
@@ -60,7 +60,7 @@ class Crew:
             if not admitted and self._roster.is_current(worker):
                 self._leave(worker)
         self._check_current(worker)
-        return Admission(worker.epoch, self._giving.held(worker))
+        return Admission(worker.epoch, self._dispatcher.held(worker))
 
     def _check_room(self, info: WorkerInfo) -> None:
         limit = self._ledger.limits.workers
@@ -86,7 +86,7 @@ class Crew:
 
     def _enqueue_admission(self, worker: Worker, done: Done) -> None:
         self._check_current(worker)
-        held = self._giving.hold(worker)
+        held = self._dispatcher.hold(worker)
         self._ledger.journal.enqueue((self._note(worker), *held), done)
 
     def _check_current(self, worker: Worker) -> None:
@@ -106,7 +106,7 @@ class Crew:
             self._become(worker, Liveness.READY)
             self._watchers.tell(Happening.CONNECTED, worker.info)
         worker.free = free
-        self._giving.resume(worker)
+        self._dispatcher.resume(worker)
 
     def report_capacity(self, id: WorkerId, epoch: Epoch, free: int | None) -> None:
         """The worker takes `free` more runs.
@@ -115,7 +115,7 @@ class Crew:
         """
         worker = self._roster.current(id, epoch)
         worker.free = free
-        self._giving.dispatch(worker.info.pool)
+        self._dispatcher.dispatch(worker.info.pool)
 
     def withdraw(self, id: WorkerId, epoch: Epoch, reason: str, gone: bool) -> None:
         """The worker's link is lost, or it leaves. `gone`: its runs are lost with it. An older
@@ -149,7 +149,7 @@ class Crew:
         self._watchers.tell(Happening.LOST, worker.info)
         self._lose_runs(worker, "its worker did not return; side effects are uncertain")
         self._roster.sessions.forget_worker(worker.info.id)
-        self._giving.dispatch(worker.info.pool)
+        self._dispatcher.dispatch(worker.info.pool)
 
     def _lose_runs(self, worker: Worker, why: str) -> None:
         lost = Outcome(RunState.LOST, Reason.LOST, f"worker {worker.info.id}: {why}")
@@ -170,7 +170,7 @@ class Crew:
         worker.draining = on
         writes = (self._note(worker),)
         await self._ledger.commit(lambda done: self._ledger.journal.enqueue(writes, done))
-        self._giving.dispatch(worker.info.pool)
+        self._dispatcher.dispatch(worker.info.pool)
 
     def end_session(self, id: WorkerId, session: str) -> None:
         """Tell the worker that a session of its is over, if it is here and keeps any."""
@@ -193,13 +193,13 @@ class Crew:
         worker = self._roster.worker_of(slot)
         if worker is not None:
             worker.runs.pop(slot.run.id, None)
-        self._giving.ended(slot)
+        self._dispatcher.ended(slot)
 
     def restore(self, slot: Slot) -> None:
         """Take up a run from the journal after a restart."""
         worker = self._roster.worker_of(slot)
         if worker is not None:
             worker.runs[slot.run.id] = slot
-            self._giving.pace.went(slot.run)
+            self._dispatcher.pace.went(slot.run)
         elif not slot.run.awaits_script:
-            self._giving.line_up(slot)
+            self._dispatcher.line_up(slot)

@@ -7,10 +7,10 @@ from typing import Final
 
 import trio
 
+from fleetgate.core.commits import readable
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import Journal
-from fleetgate.core.ledger import readable
 from fleetgate.core.slots import Slot
 
 BATCH_ITEMS: Final = 256

@@ -19,17 +19,17 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.acknowledging import Acknowledging
 from fleetgate.core.answers import Accepted, Admission, Answer, RunList, WorkerList
 from fleetgate.core.crew import Crew
 from fleetgate.core.deadlines import Deadlines
+from fleetgate.core.dispatcher import Dispatcher
 from fleetgate.core.errors import (
     InvalidArgument,
     Refusal,
 )
 from fleetgate.core.events import Event
 from fleetgate.core.follow import Follower
-from fleetgate.core.giving import Giving
-from fleetgate.core.hearing import Heard, Hearing
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import (
     Done,
@@ -43,6 +43,7 @@ from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
 from fleetgate.core.orders import Orders
 from fleetgate.core.questions import Questions
+from fleetgate.core.receiver import Heard, Receiver
 from fleetgate.core.roster import Port, Roster, Worker, remembered
 from fleetgate.core.run import Run, decide
 from fleetgate.core.session_ends import SessionEnds
@@ -83,26 +84,27 @@ class Hub:
         self._clock = clock
         self._timers = Timers(clock)
         self._ledger = Ledger(journal, clock, limits, self._visible)
+        self._acknowledging = Acknowledging(self._ledger)
         self._questions = Questions(limits)
         self.watchers = Watchers(lambda link: self.router.pools(link), clock)
         self._roster = Roster()
-        self._giving = Giving(self._ledger, self._roster)
-        self._hearing = Hearing(self._ledger, self._roster)
+        self._dispatcher = Dispatcher(self._ledger, self._roster)
+        self._receiver = Receiver(self._ledger, self._roster)
         self._crew = Crew(
             self._ledger,
             self._timers,
             self._roster,
-            self._giving,
+            self._dispatcher,
             self._questions.left,
             self.watchers,
         )
         self._session_ends = SessionEnds(self._ledger, self._roster, self._crew, self._command)
-        self._orders = Orders(self._ledger, self._giving, limits, self._route)
+        self._orders = Orders(self._ledger, self._dispatcher, limits, self._route)
         self._deadlines = Deadlines(
             self._ledger, self._timers, self._roster.worker_of, self._cancel_late
         )
         self._starts = Starts(
-            self._ledger, self._giving, self._orders, self._deadlines, self._route
+            self._ledger, self._dispatcher, self._orders, self._deadlines, self._route
         )
         self._journal = journal
         self._nursery: trio.Nursery | None = None
@@ -130,14 +132,16 @@ class Hub:
             case c.EndSession():
                 return await self._session_ends.end(command)
             case c.LimitLink():
-                return await self._giving.limit(command)
+                return await self._dispatcher.limit(command)
             case c.DrainWorker():
                 await self._crew.drain(command.worker, command.on)
                 return Accepted()
             case c.StopLink():
                 return await self._stop_link(command)
             case c.AcknowledgeRun():
-                before, after = await self._ledger.acknowledge_durably(command.run, command.through)
+                before, after = await self._acknowledging.acknowledge_durably(
+                    command.run, command.through
+                )
                 return Accepted(before, after)
             case _:
                 return await self._command(command, key)
@@ -223,7 +227,7 @@ class Hub:
 
         Raises: `RunNotFound`, `Unavailable`.
         """
-        await self._ledger.acknowledge(run, through)
+        await self._acknowledging.acknowledge(run, through)
 
     async def annotate(self, run: RunId, name: str, value: Json) -> None:
         """Keep a small value with the run, durably.
@@ -237,7 +241,8 @@ class Hub:
         if slot is None:
             await self._ledger.change_ended(run, partial(_noted, name, value))
         else:
-            await self._ledger.commit(partial(self._note, slot, name, value))
+            with self._ledger.using(slot):
+                await self._ledger.commit(partial(self._note, slot, name, value))
 
     def _note(self, slot: Slot, name: str, value: Json, done: Done) -> None:
         before, slot.run = slot.run, _noted(name, value, slot.run)
@@ -269,14 +274,14 @@ class Hub:
         events: Sequence[Event],
         native_seq: int | None = None,
     ) -> bool:
-        """See `Hearing.record`."""
-        return self._hearing.record(worker, epoch, run, ((events, native_seq),))
+        """See `Receiver.record`."""
+        return self._receiver.record(worker, epoch, run, ((events, native_seq),))
 
     def record_heard(
         self, worker: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]
     ) -> bool:
-        """See `Hearing.record`."""
-        return self._hearing.record(worker, epoch, run, heard)
+        """See `Receiver.record`."""
+        return self._receiver.record(worker, epoch, run, heard)
 
     def settle(
         self,
@@ -286,8 +291,8 @@ class Hub:
         number: OrderNumber,
         error: Refusal | None = None,
     ) -> None:
-        """See `Hearing.settle`."""
-        self._hearing.settle(worker, epoch, run, number, error)
+        """See `Receiver.settle`."""
+        self._receiver.settle(worker, epoch, run, number, error)
 
     def respond(self, question_id: int, reports: Reports | Refusal) -> None:
         """A worker's answer to a question; a late one is dropped."""
@@ -320,11 +325,10 @@ class Hub:
             self._deadlines.started(slot)
 
     def _close(self, slot: Slot) -> None:
-        """The run's end is visible. Its slot goes once no row of it is in line any more: until
-        then the journal's row is older than what was said of the run."""
+        """The run's end is visible. Its slot goes once nobody needs it any more."""
         self._crew.ended(slot)
         self._deadlines.closed(slot)
-        if not slot.puts and self._ledger.slots.get(slot.run.id) is slot:
+        if not slot.needed and self._ledger.slots.get(slot.run.id) is slot:
             del self._ledger.slots[slot.run.id]
         self._starts.tell()
 
@@ -349,7 +353,7 @@ class Hub:
         for key, note in (await self._journal.notes("session")).items():
             self._roster.sessions.remember(key, note)
         for key, note in (await self._journal.notes("pace")).items():
-            self._giving.pace.limit(key, int(note))
+            self._dispatcher.pace.limit(key, int(note))
         for open_run in await self._journal.open_runs():
             self._restore(open_run)
         for worker in self._roster.workers.values():

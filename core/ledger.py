@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 import attrs
 import trio
 
-from fleetgate.core.errors import IllegalTransition, InvalidArgument, RunNotFound, Unavailable
+from fleetgate.core.commits import Commits, readable, within
+from fleetgate.core.errors import IllegalTransition, RunNotFound, Unavailable
 from fleetgate.core.events import (
     Diagnosed,
     Event,
@@ -25,7 +27,6 @@ from fleetgate.core.journal.api import (
     Append,
     Done,
     Journal,
-    JournalError,
     JournalFailing,
     PutRun,
     RunFilter,
@@ -33,9 +34,8 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run
-from fleetgate.core.sequence import acknowledge
 from fleetgate.core.slots import Slot
-from fleetgate.core.timers import NANOS, Clock
+from fleetgate.core.timers import Clock
 
 Part: TypeAlias = tuple[Sequence[Event], Source | None]
 """Events of one origin."""
@@ -56,7 +56,9 @@ class Ledger:
         self.limits = limits
         self.slots: dict[RunId, Slot] = {}
         self._visible = visible
-        self._changing = trio.Lock()
+        self._commits = Commits(journal, limits)
+        self._turns: WeakValueDictionary[RunId, trio.Semaphore] = WeakValueDictionary()
+        """Of ended runs that are just being changed; whoever has or awaits a turn keeps it."""
         self._dirty: dict[Slot, None] = {}
         self._flag = trio.Event()
 
@@ -88,73 +90,30 @@ class Ledger:
             raise RunNotFound(f"no run has the id {id}")
         return run
 
-    async def acknowledge(self, id: RunId, through: int) -> None:
-        """The controller has the run's events up to `through`, clamped to the last. Of many
-        acknowledgements in a row the journal gets the latest.
-
-        Raises: `RunNotFound`, `Unavailable`.
-        """
-        slot = self.slots.get(id)
-        if slot is not None:
-            reached = acknowledge(slot.run.acknowledged, slot.visible_seq, through)
-            if reached != slot.run.acknowledged:
-                slot.run = attrs.evolve(slot.run, acknowledged=reached)
-                self._put_acknowledged(slot)
-            return
-        await self.change_ended(id, partial(_acknowledged, through))
-
-    async def acknowledge_durably(self, id: RunId, through: int) -> tuple[Run, Run]:
-        """As `acknowledge`, and durable when this returns; the run before and behind it.
-
-        Raises: `RunNotFound`, `Unavailable`.
-        """
-        slot = self.slots.get(id)
-        if slot is None:
-            return await self.change_ended(id, partial(_acknowledged, through))
-        before = slot.seen()
-        reached = acknowledge(slot.run.acknowledged, slot.visible_seq, through)
-        if reached != slot.run.acknowledged:
-            slot.run = attrs.evolve(slot.run, acknowledged=reached)
-            await self.commit(partial(self.put, slot))
-        return before, slot.seen()
-
     async def change_ended(self, id: RunId, change: Callable[[Run], Run]) -> tuple[Run, Run]:
         """Change the row of a run that has ended; the run before and behind it. One change at
         a time, so that none is lost: each reads what the one before has committed.
 
         Raises: `RunNotFound`, `Unavailable`.
         """
-        async with self._changing:
+        turn = self._turns.setdefault(id, trio.Semaphore(1, max_value=1))
+        late = f"the change before this one of run {id} is not durable yet; try again later"
+        with within(self.limits.answer_within, late):
+            await turn.acquire()
+        with ExitStack() as unless_in_line:
+            unless_in_line.callback(turn.release)
             before = await self.seen(id)
             if not before.state.terminal:
                 raise Unavailable(f"run {id} is just being taken up; try again")
             after = change(before)
-            if after != before:
-                writes = (PutRun(after),)
-                await self.commit(lambda done: self.journal.enqueue(writes, done, may_fail=True))
-            return before, after
-
-    def _put_acknowledged(self, slot: Slot) -> None:
-        if slot.acknowledging:
-            return
-        slot.acknowledging = True
-        reached = slot.run.acknowledged
-
-        def done(_: Exception | None) -> None:
-            slot.acknowledging = False
-            if slot.run.acknowledged != reached:
-                self._put_acknowledged(slot)
-
-        self.put(slot, done)
-
-    def check(self) -> None:
-        """Refuse new work while commits fail.
-
-        Raises: `Unavailable`.
-        """
-        failing = self.journal.pressure().failing
-        if failing is not None:
-            raise Unavailable(f"the journal cannot be written ({failing}); try again later")
+            if after == before:
+                return before, after
+            unless_in_line.pop_all()
+        writes = (PutRun(after),)
+        enqueue = partial(self.journal.enqueue, writes, may_fail=True)
+        # What is late in line is read by nobody yet: until it is settled the next change waits.
+        await self.commit(enqueue, settled=turn.release)
+        return before, after
 
     def record(
         self,
@@ -295,33 +254,32 @@ class Ledger:
     def put_done(self, slot: Slot) -> None:
         """A row of the run that was in line is settled."""
         slot.puts -= 1
-        if slot.visible.state.terminal and not slot.puts:
+        self._let_go(slot)
+
+    def check(self) -> None:
+        """See `Commits.check`."""
+        self._commits.check()
+
+    @contextmanager
+    def using(self, slot: Slot) -> Generator[None]:
+        """Keep the slot here meanwhile, though its run may end: a row that is made from it later
+        must not overwrite what `change_ended` has made of the run in between."""
+        slot.users += 1
+        try:
+            yield
+        finally:
+            slot.users -= 1
+            self._let_go(slot)
+
+    def _let_go(self, slot: Slot) -> None:
+        if slot.visible.state.terminal and not slot.needed:
             self.touch(slot)
 
     async def commit(
         self, enqueue: Callable[[Done], None], settled: Callable[[], None] | None = None
     ) -> None:
-        """Let `enqueue` put something in line, and wait until it is durable. `settled` is called
-        once nothing of it is open any more, which may be after this has given up waiting.
-
-        Raises: `InvalidArgument`: a journal cannot hold it; `Unavailable`: it was given up, or
-        is not durable in time (then it may yet become so). Cancelled, it may or may not
-        become durable.
-        """
-        waiting = _Waiting(settled or _nobody)
-        try:
-            self.check()
-            with trio.move_on_after(self.limits.answer_within / NANOS):
-                await self.journal.wait_room()
-                waiting.enqueue(enqueue)
-                await waiting.answered.wait()
-        finally:
-            if not waiting.enqueued:
-                waiting.settled()
-        if waiting.error is not None:
-            raise Unavailable(f"the journal cannot be written ({waiting.error}); try again later")
-        if not waiting.answered.is_set():
-            raise Unavailable("the journal did not commit in time; ask for the run before retrying")
+        """See `Commits.commit`."""
+        await self._commits.commit(enqueue, settled)
 
     async def publish(self) -> None:
         """Show what was committed, until cancelled."""
@@ -334,26 +292,12 @@ class Ledger:
                 self._visible(slot)
 
 
-@contextmanager
-def readable() -> Generator[None, None, None]:
-    """What cannot be read now is unavailable."""
-    try:
-        yield
-    except JournalError as error:
-        raise Unavailable(f"the journal cannot be read ({error}); try again later") from None
-
-
 def _unrecordable(event: Event, error: ValueError) -> Event:
     kind = type(event).__name__
     text = f"{kind} could not be recorded ({type(error).__name__}); it holds what no journal can"
     if isinstance(event, RunFinished):
         return RunFinished(Outcome(event.outcome.state, event.outcome.reason, text))
     return Diagnosed(text, "unrecordable")
-
-
-def _acknowledged(through: int, run: Run) -> Run:
-    reached = acknowledge(run.acknowledged, run.last_seq, through)
-    return attrs.evolve(run, acknowledged=reached)
 
 
 def _stamped(run: Run, source: Source | None, now: int) -> Run:
@@ -364,34 +308,6 @@ def _stamped(run: Run, source: Source | None, now: int) -> Run:
     if run.state.terminal and not run.ended:
         run = attrs.evolve(run, ended=now)
     return run
-
-
-class _Waiting:
-    """Somebody waits for a commit, at least for a while."""
-
-    def __init__(self, settled: Callable[[], None]) -> None:
-        self.answered = trio.Event()
-        self.enqueued = False
-        self.error: Exception | None = None
-        self.settled = settled
-
-    def enqueue(self, enqueue: Callable[[Done], None]) -> None:
-        try:
-            enqueue(self._done)
-        except ValueError as error:
-            raise InvalidArgument(f"the journal cannot hold this: {error}") from None
-        self.enqueued = True
-
-    def _done(self, error: Exception | None) -> None:
-        self.error = error
-        self.answered.set()
-        # Also where `enqueue` answers at once, before it returns.
-        self.enqueued = True
-        self.settled()
-
-
-def _nobody() -> None:
-    """Nobody has to know."""
 
 
 def _nothing(error: Exception | None) -> None:

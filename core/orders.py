@@ -6,29 +6,28 @@ from collections.abc import Callable
 from functools import partial
 
 import attrs
-import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
-from fleetgate.core.errors import InvalidArgument, ResourceExhausted, Unavailable
-from fleetgate.core.giving import Giving
+from fleetgate.core.commits import within
+from fleetgate.core.dispatcher import Dispatcher
+from fleetgate.core.errors import InvalidArgument, ResourceExhausted
 from fleetgate.core.journal.api import Done, OpenOrder, PutOrder, PutRun
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run, Verdict, decide, give_input
 from fleetgate.core.sequence import split_bytes
 from fleetgate.core.slots import Slot
-from fleetgate.core.timers import NANOS
 
 
 class Orders:
     """Gives commands to open runs, one at a time per run, in the order they came."""
 
     def __init__(
-        self, ledger: Ledger, giving: Giving, limits: Limits, route: Callable[[Run], Run]
+        self, ledger: Ledger, dispatcher: Dispatcher, limits: Limits, route: Callable[[Run], Run]
     ) -> None:
         self._ledger = ledger
-        self._giving = giving
+        self._dispatcher = dispatcher
         self._limits = limits
         self._route = route
 
@@ -78,20 +77,21 @@ class Orders:
         """
         self._check_size(command)
         self._ledger.check()
-        with trio.move_on_after(self._limits.answer_within / NANOS) as scope:
+        with self._ledger.using(slot):
+            return await self._give(slot, command, key)
+
+    async def _give(self, slot: Slot, command: c.RunCommand, key: str | None) -> Accepted:
+        late = f"the command before it of run {slot.run.id} is not durable yet; try again later"
+        with within(self._limits.answer_within, late):
             await slot.turn.acquire()
-        if scope.cancelled_caught:
-            raise Unavailable(
-                f"the command before it of run {slot.run.id} is not durable yet; try again later"
-            )
         if key is not None and key in slot.keys:
             slot.turn.release()
             return Accepted(slot.seen(), slot.seen())
         before = [slot.run]
-        decide = partial(self._decide, slot, command, key, before)
+        enqueue = partial(self._decide, slot, command, key, before)
         # Until the journal has settled it no other command of this run is decided: what it
         # gives up must leave no hole in the numbers.
-        await self._ledger.commit(decide, settled=slot.turn.release)
+        await self._ledger.commit(enqueue, settled=slot.turn.release)
         return Accepted(before[0], slot.seen())
 
     def _decide(
@@ -126,9 +126,9 @@ class Orders:
         def durable() -> None:
             if order is not None:
                 self._remember(slot, key, order)
-                self._giving.advance(slot)
+                self._dispatcher.advance(slot)
             if isinstance(command, c.SupplyScript):
-                self._giving.line_up(slot)
+                self._dispatcher.line_up(slot)
             done(None)
 
         def committed(error: Exception | None) -> None:

@@ -37,6 +37,7 @@ class Slot:
     __slots__ = (
         "acknowledging",
         "bodies",
+        "confirmed",
         "followers",
         "keys",
         "last_seq",
@@ -54,6 +55,7 @@ class Slot:
         "timers",
         "timing",
         "turn",
+        "users",
         "visible",
         "visible_native",
         "visible_seq",
@@ -75,7 +77,7 @@ class Slot:
         self.orders = {open_.order.number: open_ for open_ in orders}
         self.keys = dict(keys or {})
         self.mark = (Epoch(0), OrderNumber(0))
-        """The epoch and number up to which orders were handed over. See `core.giving`."""
+        """The epoch and number up to which orders were handed over. See `core.dispatcher`."""
         self.marking: OrderNumber | None = None
         """The order that is being marked as sent."""
         self.turn = trio.Semaphore(1, max_value=1)
@@ -89,9 +91,18 @@ class Slot:
         self.timers: list[Timer] = []
         self.timed_out = False
         self.timing = False
+        self.confirmed = run.acknowledged
+        """What its controller has acknowledged, durable or not yet in line."""
         self.acknowledging = False
         self.puts = 0
         """Rows of the run in line: until they are durable the slot is the truth about it."""
+        self.users = 0
+        """Who is about to put such a row in line."""
+
+    @property
+    def needed(self) -> bool:
+        """Whether the journal's row is, or may become, older than what was said of the run."""
+        return self.puts > 0 or self.users > 0
 
     def written(self) -> Run:
         """The run with everything that was put in line."""

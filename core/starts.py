@@ -10,17 +10,17 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
+from fleetgate.core.commits import within
 from fleetgate.core.deadlines import Deadlines
-from fleetgate.core.errors import Conflict, ResourceExhausted, Stopping, Unavailable
+from fleetgate.core.dispatcher import Dispatcher
+from fleetgate.core.errors import Conflict, ResourceExhausted, Stopping
 from fleetgate.core.events import Event
-from fleetgate.core.giving import Giving
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal.api import Done, PutOrder, PutRun, Write
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.orders import Orders
 from fleetgate.core.run import Run, decide, start
 from fleetgate.core.slots import Slot
-from fleetgate.core.timers import NANOS
 
 
 class Starts:
@@ -29,13 +29,13 @@ class Starts:
     def __init__(
         self,
         ledger: Ledger,
-        giving: Giving,
+        dispatcher: Dispatcher,
         orders: Orders,
         deadlines: Deadlines,
         route: Callable[[Run], Run],
     ) -> None:
         self._ledger = ledger
-        self._giving = giving
+        self._dispatcher = dispatcher
         self._orders = orders
         self._deadlines = deadlines
         self._route = route
@@ -70,11 +70,10 @@ class Starts:
 
         Raises: `Unavailable`: it is not settled in time.
         """
-        with trio.move_on_after(self._ledger.limits.answer_within / NANOS) as scope:
+        late = f"run {run} is still being accepted; try again later"
+        with within(self._ledger.limits.answer_within, late):
             while (pending := self._pending.get(run)) is not None:
                 await pending[1].wait()
-        if scope.cancelled_caught:
-            raise Unavailable(f"run {run} is still being accepted; try again later")
 
     def _release(self, run: RunId) -> None:
         _, done = self._pending.pop(run)
@@ -99,7 +98,7 @@ class Starts:
         verdict = start(command, self._ledger.clock())
         run = self._route(verdict.run)
         if isinstance(asked, c.StartRunIf):
-            self._giving.check(run, asked)
+            self._dispatcher.check(run, asked)
         slot = Slot(*self._orders.opening(run))
         return slot, verdict.events
 
@@ -126,7 +125,7 @@ class Starts:
         self._ledger.record(slot, events)
         self._deadlines.opened(slot)
         if not slot.run.awaits_script:
-            self._giving.line_up(slot)
+            self._dispatcher.line_up(slot)
 
     def stop(self, link: str, mode: c.StopMode) -> list[Slot]:
         """Accept no more runs of a northbound entry; those that are open.

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Protocol, TypeAlias, assert_never
 
 from fleetgate.core.errors import Fenced
-from fleetgate.core.hearing import Heard
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import Epoch, RunId, WorkerId
+from fleetgate.core.receiver import Heard
 from fleetgate.core.watchers import Happening
 from fleetgate.protocols import api
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -15,16 +17,18 @@ from fleetgate.core.hub_testing import (
     HandWorker,
     TrioClock,
     describe,
+    hub_on,
     kinds,
     start_run,
     started,
     worker_info,
 )
 from fleetgate.core.ids import Epoch, Seq, WorkerId
-from fleetgate.core.journal.api import Done, JournalFailing, PutRun
+from fleetgate.core.journal.api import Done, JournalConflict, PutRun
 from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.journal.rows import Row
 from fleetgate.core.ledger import Ledger
-from fleetgate.core.limits import Limits
+from fleetgate.core.limits import SECOND, Limits
 from fleetgate.core.run import start
 from fleetgate.core.slots import Slot
 
@@ -111,41 +115,6 @@ async def test_while_commits_fail_new_work_is_refused_and_recorded_work_waits(
         assert slot.visible_seq == 1
 
 
-async def test_a_commit_that_takes_too_long_is_answered(autojump_clock: MockClock) -> None:
-    async with open_memory_journal() as journal:
-        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
-        with pytest.raises(Unavailable, match="in time"):
-            await ledger.commit(lambda done: None)
-
-
-async def test_what_is_given_up_is_told() -> None:
-    async with open_memory_journal() as journal:
-        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
-        with pytest.raises(Unavailable, match="full"):
-            await ledger.commit(lambda done: done(JournalFailing("full")))
-
-
-async def test_of_many_acknowledgements_the_journal_gets_the_latest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with open_memory_journal() as journal:
-        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
-        slot = ledger.slots[start_run().run] = Slot(start(start_run(), now=1).run)
-        await ledger.commit(lambda done: journal.enqueue((PutRun(slot.run),), done))
-        ledger.record(slot, (ASSIGNED, *(e.TextProduced("x") for _ in range(50))))
-        await wait_all_tasks_blocked()
-        written: list[int] = []
-        put = ledger.put
-        monkeypatch.setattr(
-            ledger, "put", lambda s, done: (written.append(s.run.acknowledged), put(s, done))
-        )
-        for through in range(1, 60):
-            await ledger.acknowledge(slot.run.id, through)
-        await wait_all_tasks_blocked()
-        assert written == [1, 51]
-        assert (await ledger.seen(slot.run.id)).acknowledged == 51
-
-
 async def test_what_no_journal_can_hold_is_said_in_its_place_and_the_run_goes_on() -> None:
     async with open_memory_journal() as journal:
         ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
@@ -198,6 +167,54 @@ async def test_changes_of_an_ended_run_do_not_overwrite_one_another(hub: Hub) ->
         nursery.start_soon(hub.submit, c.CancelRun(run))
     seen = await describe(hub, run)
     assert (seen.acknowledged, seen.notes, seen.canceling) == (1, {"a": 1, "b": 2}, True)
+
+
+async def test_a_change_that_is_late_in_line_is_not_lost_to_the_next(
+    autojump_clock: MockClock,
+) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+    ):
+        run = await started(hub)
+        await hub.submit(c.CancelRun(run))
+        await trio.sleep(1)
+        store = journal.store
+
+        async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+            await trio.sleep(5)
+            return await store(groups)
+
+        journal.store = slow  # type: ignore[method-assign]
+        with pytest.raises(Unavailable, match="in time"):
+            await hub.annotate(run, "a", 1)
+        with pytest.raises(Unavailable, match="change before this one"):
+            await hub.annotate(run, "b", 2)
+        await trio.sleep(10)
+        journal.store = store  # type: ignore[method-assign]
+        await hub.annotate(run, "b", 2)
+        assert (await describe(hub, run)).notes == {"a": 1, "b": 2}
+
+
+async def test_a_command_that_waits_while_its_run_ends_overwrites_nothing(
+    hub: Hub, worker: HandWorker
+) -> None:
+    """The slot that it found is the truth of the run until it is done with it."""
+    run = await started(hub)
+    await wait_all_tasks_blocked()
+    slot = hub._ledger.slots[run]
+    await slot.turn.acquire()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.submit, c.CancelRun(run))
+        await wait_all_tasks_blocked()
+        worker.record(run, DONE)
+        await wait_all_tasks_blocked()
+        await hub.annotate(run, "a", 1)
+        slot.turn.release()
+    await wait_all_tasks_blocked()
+    seen = await describe(hub, run)
+    assert (seen.notes, seen.canceling) == ({"a": 1}, True)
+    assert run not in hub._ledger.slots
 
 
 async def test_a_slot_stays_until_the_last_row_of_its_run_is_durable(hub: Hub) -> None:

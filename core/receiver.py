@@ -26,7 +26,7 @@ _PLAIN: Final = ACTIVITY - {e.SessionOpened}
 """Events of which nothing follows but that the run is at work: nearly all of a busy worker's."""
 
 
-class Hearing:
+class Receiver:
     """Takes what workers report."""
 
     def __init__(self, ledger: Ledger, roster: Roster) -> None:

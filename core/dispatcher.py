@@ -33,7 +33,7 @@ from fleetgate.core.worker import Liveness
 START = OrderNumber(0)
 
 
-class Giving:
+class Dispatcher:
     """What workers are given, and when."""
 
     def __init__(self, ledger: Ledger, roster: Roster) -> None:

@@ -1,0 +1,78 @@
+"""Waiting for the journal."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from fleetgate.core.commits import Commits, readable, within
+from fleetgate.core.errors import InvalidArgument, Unavailable
+from fleetgate.core.journal.api import Done, JournalFailing, PutNote
+from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
+from fleetgate.core.limits import SECOND, Limits
+
+
+async def test_what_takes_too_long_is_refused_with_its_own_words(
+    autojump_clock: MockClock,
+) -> None:
+    with within(2 * SECOND, "never"):
+        await trio.sleep(1)
+    with pytest.raises(Unavailable, match="the word"), within(2 * SECOND, "the word"):
+        await trio.sleep(3)
+
+
+async def test_being_cancelled_from_without_is_no_refusal() -> None:
+    with trio.CancelScope() as scope, within(2 * SECOND, "never"):
+        scope.cancel()
+        await trio.sleep_forever()
+    assert scope.cancelled_caught
+
+
+def test_what_cannot_be_read_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="damaged"), readable():
+        raise JournalFailing("damaged")
+
+
+async def test_a_commit_that_takes_too_long_is_answered_and_settled_later(
+    autojump_clock: MockClock,
+) -> None:
+    async with open_memory_journal() as journal:
+        commits = Commits(journal, Limits())
+        dones: list[Done] = []
+        settled = trio.Event()
+        with pytest.raises(Unavailable, match="in time"):
+            await commits.commit(dones.append, settled.set)
+        assert not settled.is_set()
+        dones[0](None)
+        assert settled.is_set()
+
+
+async def test_what_is_given_up_is_told() -> None:
+    async with open_memory_journal() as journal:
+        commits = Commits(journal, Limits())
+        with pytest.raises(Unavailable, match="full"):
+            await commits.commit(lambda done: done(JournalFailing("full")))
+
+
+async def test_what_was_never_put_in_line_is_settled_at_once() -> None:
+    async with open_memory_journal() as journal:
+        commits = Commits(journal, Limits())
+        settled: list[str] = []
+
+        def too_large(done: Done) -> None:
+            journal.enqueue((PutNote("space", "key", bytes(1 << 17)),), done)
+
+        with pytest.raises(InvalidArgument):
+            await commits.commit(too_large, lambda: settled.append("large"))
+        await fail(journal)
+        with pytest.raises(Unavailable, match="disk full"):
+            await commits.commit(too_large, lambda: settled.append("full"))
+        assert settled == ["large", "full"]
+
+
+async def fail(journal: MemoryJournal) -> None:
+    """Let commits fail, and one of them find out."""
+    journal.fail("disk full")
+    with pytest.raises(JournalFailing):
+        await journal.commit((PutNote("space", "key", b"x"),))
