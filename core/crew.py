@@ -58,9 +58,10 @@ class Crew:
             admitted = True
         finally:
             if not admitted and self._roster.is_current(worker):
+                self._dispatcher.take_back(worker)
                 self._leave(worker)
         self._check_current(worker)
-        return Admission(worker.epoch, self._dispatcher.held(worker))
+        return Admission(worker.epoch, self._dispatcher.tell_held(worker))
 
     def _check_room(self, info: WorkerInfo) -> None:
         limit = self._ledger.limits.workers
@@ -72,7 +73,7 @@ class Crew:
         worker = Worker(info, Epoch(old.epoch + 1 if old else 1), self._ledger.clock())
         if old is not None:
             worker.runs = old.runs
-            worker.draining = old.draining
+            worker.draining, worker.drained = old.draining, old.drained
             old.stop_waiting()
             self._told_gone(old, "replaced")
             if old.port is not None:
@@ -87,14 +88,11 @@ class Crew:
     def _enqueue_admission(self, worker: Worker, done: Done) -> None:
         self._check_current(worker)
         held = self._dispatcher.hold(worker)
-        self._ledger.journal.enqueue((self._note(worker), *held), done)
+        self._ledger.journal.enqueue((_note(worker), *held), done, may_fail=True)
 
     def _check_current(self, worker: Worker) -> None:
         if not self._roster.is_current(worker):
             raise Unavailable(f"a newer link of worker {worker.info.id} took over meanwhile")
-
-    def _note(self, worker: Worker) -> Write:
-        return PutNote("worker", worker.info.id, worker.note())
 
     def ready(self, id: WorkerId, epoch: Epoch, free: int | None) -> None:
         """The worker has compared what it holds; it takes `free` more runs.
@@ -164,13 +162,27 @@ class Crew:
     async def drain(self, id: WorkerId, on: bool) -> None:
         """Give the worker no more runs, or runs again; durably, and whether it is here or not.
 
-        Raises: `WorkerNotFound`, `Unavailable`.
+        Raises: `WorkerNotFound`, `Unavailable`. Refused, it is as it was; late, it may yet become
+        so. Cancelled, it may or may not.
         """
-        worker = self.find(id)
+        self.find(id)
+        await self._ledger.commit(partial(self._enqueue_drain, id, on))
+
+    def _enqueue_drain(self, id: WorkerId, on: bool, done: Done) -> None:
+        worker = self.find(id)  # by now perhaps a newer link of it, under a newer epoch
         worker.draining = on
-        writes = (self._note(worker),)
-        await self._ledger.commit(lambda done: self._ledger.journal.enqueue(writes, done))
-        self._dispatcher.dispatch(worker.info.pool)
+
+        def drained(error: Exception | None) -> None:
+            worker = self.find(id)
+            if error is None:
+                worker.drained = on
+                self._dispatcher.dispatch(worker.info.pool)
+            else:
+                # Whatever notes of it stood behind this one were given up with it.
+                worker.draining = worker.drained
+            done(error)
+
+        self._ledger.journal.enqueue((_note(worker),), drained, may_fail=True)
 
     def end_session(self, id: WorkerId, session: str) -> None:
         """Tell the worker that a session of its is over, if it is here and keeps any."""
@@ -203,3 +215,7 @@ class Crew:
             self._dispatcher.pace.went(slot.run)
         elif not slot.run.awaits_script:
             self._dispatcher.line_up(slot)
+
+
+def _note(worker: Worker) -> Write:
+    return PutNote("worker", worker.info.id, worker.note())

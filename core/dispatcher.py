@@ -21,7 +21,7 @@ from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, Held
 from fleetgate.core.errors import ResourceExhausted, SessionNotFound, Unavailable
 from fleetgate.core.ids import OrderNumber
-from fleetgate.core.journal.api import MarkOrder, OpenOrder, PutNote, Write
+from fleetgate.core.journal.api import MarkOrder, OpenOrder, PutNote, PutOrder, Write
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.pace import Pace
 from fleetgate.core.roster import Roster, Worker
@@ -185,29 +185,44 @@ class Dispatcher:
         writes: list[Write] = []
         for slot in list(worker.runs.values()):
             if not worker.info.numbered_input:
-                writes += self._mark_inputs(slot)
+                self._drop_uncertain(slot)
+                writes += self._mark_inputs(slot, worker)
             slot.mark = (worker.epoch, max(slot.orders, default=START))
         return writes
 
-    def _mark_inputs(self, slot: Slot) -> list[Write]:
+    def _drop_uncertain(self, slot: Slot) -> None:
         """An input is handed at most once to a worker that cannot tell a repeat. One that was
         handed and never confirmed may have arrived or not: that is said, not tried again."""
-        writes: list[Write] = []
         for number, open_ in list(slot.orders.items()):
-            if not open_.order.input:
-                continue
-            if open_.sent:
+            if open_.sent and open_.order.input:
                 del slot.orders[number]
-                writes.append(MarkOrder(slot.run.id, number, settled=True))
                 text = f"input {open_.order.input} may or may not have reached the worker"
-                self._ledger.record(slot, (e.Diagnosed(text, "input_uncertain"),))
-            else:
-                slot.orders[number] = attrs.evolve(open_, sent=True)
-                writes.append(MarkOrder(slot.run.id, number, settled=False))
-        return writes
+                settled = MarkOrder(slot.run.id, number, settled=True)
+                said = e.Diagnosed(text, "input_uncertain")
+                self._ledger.record(slot, (said,), also=(settled,))
 
-    def held(self, worker: Worker) -> tuple[Held, ...]:
-        """What the worker may still be working on, as journaled, up to the marks of `hold`."""
+    def _mark_inputs(self, slot: Slot, worker: Worker) -> list[Write]:
+        """The journal has them as sent from the admission's commit on; here they are once the
+        worker is told (`tell_held`)."""
+        inputs = [number for number, open_ in slot.orders.items() if open_.order.input]
+        worker.telling += ((slot, number) for number in inputs)
+        return [MarkOrder(slot.run.id, number, settled=False) for number in inputs]
+
+    def take_back(self, worker: Worker) -> None:
+        """The worker was not admitted, and is told nothing: what its admission marks as sent, if
+        it becomes durable after all, is marked as not sent behind it."""
+        telling, worker.telling = worker.telling, []
+        for slot, number in telling:
+            if number in slot.orders:
+                self._ledger.write((PutOrder(slot.orders[number].order),))
+
+    def tell_held(self, worker: Worker) -> tuple[Held, ...]:
+        """What the worker may still be working on, as journaled, up to the marks of `hold`. It is
+        told now, and its inputs count as sent."""
+        telling, worker.telling = worker.telling, []
+        for slot, number in telling:
+            if number in slot.orders:
+                slot.orders[number] = attrs.evolve(slot.orders[number], sent=True)
         return tuple(map(self._held, list(worker.runs.values())))
 
     def _held(self, slot: Slot) -> Held:

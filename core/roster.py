@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
 from fleetgate.core.errors import Fenced, InstanceConflict
-from fleetgate.core.ids import Epoch, RunId, WorkerId
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.run import Run
 from fleetgate.core.sessions import Sessions
 from fleetgate.core.slots import Slot
@@ -45,6 +45,7 @@ class Worker:
     """One worker, connected or awaited."""
 
     __slots__ = (
+        "drained",
         "draining",
         "epoch",
         "free",
@@ -55,6 +56,7 @@ class Worker:
         "reserved",
         "runs",
         "since",
+        "telling",
         "waiting",
     )
 
@@ -64,11 +66,16 @@ class Worker:
         self.liveness = Liveness.AWAY
         self.port: Port | None = None
         self.draining = False
+        """Whether it is given no more runs; `drained`: what of that is durable. All notes of a
+        worker are given up together, so the one can always go back to the other."""
+        self.drained = False
         self.free: int | None = 0
         self.reserved = 0
         """Runs assigned whose order is not handed over yet: its `RunAssigned` is in line."""
         self.grace: int | None = info.grace
         self.runs: dict[RunId, Slot] = {}
+        self.telling: list[tuple[Slot, OrderNumber]] = []
+        """Inputs that are being marked as sent with its admission, which is in line."""
         self.since = since
         self.waiting: Timer | None = None
         """The end of its grace, while it is away."""
@@ -108,7 +115,7 @@ def remembered(id: WorkerId, note: bytes, now: int) -> Worker:
     kept = json.loads(note)
     info = WorkerInfo(id, kept["pool"], frozenset(), grace=kept["grace"])
     worker = Worker(info, Epoch(kept["epoch"]), now)
-    worker.draining = kept["draining"]
+    worker.draining = worker.drained = kept["draining"]
     return worker
 
 

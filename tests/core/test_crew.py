@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
@@ -15,6 +15,7 @@ from fleetgate.core.errors import (
     Fenced,
     InstanceConflict,
     ResourceExhausted,
+    Unavailable,
     WorkerNotFound,
 )
 from fleetgate.core.events import RunState
@@ -30,7 +31,9 @@ from fleetgate.core.hub_testing import (
     worker_info,
 )
 from fleetgate.core.ids import OrderNumber, RunId, WorkerId
-from fleetgate.core.journal.api import Append, Done, Journal, Write
+from fleetgate.core.journal.api import Append, Done, Journal, JournalConflict, Write
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.journal.rows import Row
 from fleetgate.core.limits import SECOND, Limits
 from fleetgate.core.worker import Liveness
 
@@ -200,6 +203,112 @@ async def test_a_drained_worker_stays_drained_wherever_it_is(journal: Journal) -
         await hub.submit(c.DrainWorker(worker.info.id, on=False))
         await wait_all_tasks_blocked()
         assert len(worker.port.orders) == 1
+
+
+async def test_a_drain_that_is_refused_changes_nothing(autojump_clock: MockClock) -> None:
+    async with open_memory_journal() as journal, hub_on(journal) as hub:
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        for on in (True, False):
+            journal.fail("disk full")
+            with pytest.raises(Unavailable, match="disk full"):
+                await hub.submit(c.DrainWorker(worker.info.id, on=on))
+            assert hub.worker(worker.info.id).draining is not on
+            journal.fail(None)
+            await trio.sleep(10)
+            await hub.submit(c.DrainWorker(worker.info.id, on=on))
+            assert hub.worker(worker.info.id).draining is on
+
+
+async def test_a_drain_that_waited_for_room_writes_the_epoch_of_the_newest_link(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_memory_journal() as journal:
+        async with hub_on(journal) as hub:
+            worker = HandWorker(hub, worker_info())
+            await worker.join()
+            room = trio.Event()
+            wait_room = journal.wait_room
+            monkeypatch.setattr(journal, "wait_room", room.wait)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(hub.submit, c.DrainWorker(worker.info.id))
+                await wait_all_tasks_blocked()
+                monkeypatch.setattr(journal, "wait_room", wait_room)
+                newer = HandWorker(hub, worker_info())
+                await newer.join()
+                room.set()
+            assert hub.worker(worker.info.id).draining
+        async with hub_on(journal) as hub:
+            back = HandWorker(hub, worker_info())
+            await back.join()
+            assert back.epoch == newer.epoch + 1
+            assert hub.worker(worker.info.id).draining
+
+
+async def test_an_input_of_an_admission_that_was_not_answered_is_not_in_doubt(
+    autojump_clock: MockClock,
+) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+    ):
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        run = await started(hub)
+        await read_until(hub, run, 1)
+        worker.leave()
+        await hub.submit(c.SendInput(run, b"a"))
+        store = journal.store
+
+        async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+            await trio.sleep(5)
+            return await store(groups)
+
+        journal.store = slow  # type: ignore[method-assign]
+        with pytest.raises(Unavailable, match="in time"):
+            await worker.admit()
+        await trio.sleep(20)
+        journal.store = store  # type: ignore[method-assign]
+        (known,) = await journal.open_runs()
+        assert [open_.sent for open_ in known.orders] == [False]
+        admission = await worker.admit()
+        assert [order.input for order in admission.held[0].orders] == [1]
+        (known,) = await journal.open_runs()
+        assert [open_.sent for open_ in known.orders] == [True]
+        assert (await describe(hub, run)).last_seq == 1
+
+
+async def test_an_input_of_an_admission_that_was_taken_over_is_told_to_the_newer_link(
+    autojump_clock: MockClock,
+) -> None:
+    async with open_memory_journal() as journal, hub_on(journal) as hub:
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        run = await started(hub)
+        await read_until(hub, run, 1)
+        worker.leave()
+        await hub.submit(c.SendInput(run, b"a"))
+        older, newer = HandWorker(hub, worker_info()), HandWorker(hub, worker_info())
+
+        async def overtaken() -> None:
+            with pytest.raises(Unavailable, match="took over"):
+                await older.admit()
+
+        store = journal.store
+
+        async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+            await trio.sleep(1)
+            return await store(groups)
+
+        journal.store = slow  # type: ignore[method-assign]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(overtaken)
+            await trio.sleep(0.5)
+            nursery.start_soon(newer.admit)
+        assert [order.input for order in newer.admission.held[0].orders] == [1]
+        (known,) = await journal.open_runs()
+        assert [open_.sent for open_ in known.orders] == [True]
+        assert (await describe(hub, run)).last_seq == 1
 
 
 async def test_I9_a_worker_that_comes_and_goes_leaves_nothing_behind(hub: Hub) -> None:
