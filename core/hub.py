@@ -115,7 +115,11 @@ class Hub:
         """Ask for `command`; what it changes is durable when it is answered (I2), but for
         `StopLink`, which holds until the gateway ends.
 
-        `key`: a command about a run whose key that run has seen is not performed again (I6).
+        `key`: of a command about one run. Once that command is `Accepted`, a repeat of its key
+        for that run is answered `Accepted`, with the run as it stands by then, and nothing is
+        performed (I6): also behind a restart, and behind the run's end. A run remembers the last
+        `Limits.run_keys` keys. A command that was refused leaves no key. Other commands have
+        no use for a key: a start is known by its run's id, and the rest can be asked for again.
         Raises: `Refusal`. Cancelled, the command may or may not be performed.
         """
         match command:
@@ -166,10 +170,13 @@ class Hub:
         await self._starts.settled(command.run)
         slot = self._ledger.slots.get(command.run)
         if slot is None:
-            return await self._command_ended(command)
+            return await self._command_ended(command, key)
         return await self._orders.give(slot, command, key)
 
-    async def _command_ended(self, command: c.RunCommand) -> Accepted:
+    async def _command_ended(self, command: c.RunCommand, key: str | None) -> Accepted:
+        if key is not None and await self._ledger.knows(command.run, key):
+            seen = await self._ledger.seen(command.run)
+            return Accepted(seen, seen)
         before, after = await self._ledger.change_ended(
             command.run, lambda run: decide(run, command).run
         )

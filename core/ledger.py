@@ -71,6 +71,14 @@ class Ledger:
         with readable():
             return await self.journal.get(id)
 
+    async def knows(self, id: RunId, key: str) -> bool:
+        """Whether the run has seen a command key, as committed.
+
+        Raises: `Unavailable`.
+        """
+        with readable():
+            return await self.journal.knows(id, key)
+
     async def find(self, which: RunFilter) -> Sequence[Run]:
         """Runs as committed.
 

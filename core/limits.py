@@ -22,8 +22,9 @@ class Limits:
     refused `resource_exhausted`."""
 
     run_keys: int = 10_000
-    """Command keys that a run remembers; beyond it the oldest is forgotten, and a command that
-    repeats that one is a new command. Peers repeat what they have not had an answer to."""
+    """Command keys that a run remembers, here and in the journal; beyond it the oldest is
+    forgotten, and a command that repeats that one is a new command. Peers repeat what they have
+    not had an answer to."""
 
     workers: int = 100_000
     """Workers that are known, here or away. At it a new one is refused `resource_exhausted`.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 
 import attrs
 
@@ -12,7 +13,7 @@ from fleetgate.core.answers import Accepted
 from fleetgate.core.commits import within
 from fleetgate.core.dispatcher import Dispatcher
 from fleetgate.core.errors import InvalidArgument, ResourceExhausted
-from fleetgate.core.journal.api import Done, OpenOrder, PutOrder, PutRun
+from fleetgate.core.journal.api import Done, OpenOrder, PutKey, PutOrder, PutRun, Write
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run, Verdict, decide, give_input
@@ -71,7 +72,8 @@ class Orders:
             )
 
     async def give(self, slot: Slot, command: c.RunCommand, key: str | None) -> Accepted:
-        """Decide and perform `command`; the answer is durable.
+        """Decide and perform `command`; the answer is durable. One whose key the run knows was
+        performed before, and is answered so.
 
         Raises: `Refusal`. Cancelled, it may or may not be performed.
         """
@@ -124,8 +126,9 @@ class Orders:
         order = _order(slot.run, command, self._ledger.clock()) if verdict.order else None
 
         def durable() -> None:
+            self._remember(slot, key)
             if order is not None:
-                self._remember(slot, key, order)
+                slot.orders[order.number] = OpenOrder(order, sent=False)
                 self._dispatcher.advance(slot)
             if isinstance(command, c.SupplyScript):
                 self._dispatcher.line_up(slot)
@@ -141,7 +144,8 @@ class Orders:
                 done(error)
             self._ledger.put_done(slot)
 
-        writes = () if order is None else (PutOrder(order, key),)
+        writes = [*self._key_writes(slot, key)]
+        writes += () if order is None else (PutOrder(order),)
         try:
             if verdict.events:
                 self._ledger.record(slot, verdict.events, also=writes, then=durable)
@@ -153,13 +157,23 @@ class Orders:
             slot.run = before
             raise
 
-    def _remember(self, slot: Slot, key: str | None, order: c.Order) -> None:
-        slot.orders[order.number] = OpenOrder(order, sent=False)
+    def _key_writes(self, slot: Slot, key: str | None) -> Iterator[Write]:
+        """The key is durable with what its command does, and the oldest one makes room for it."""
         if key is None:
             return
-        slot.keys[key] = order.number
-        if len(slot.keys) > self._limits.run_keys:
-            del slot.keys[next(iter(slot.keys))]
+        yield PutKey(slot.run.id, key, slot.run.orders)
+        for oldest in self._too_old(slot):
+            yield PutKey(slot.run.id, oldest, None)
+
+    def _too_old(self, slot: Slot) -> list[str]:
+        """The keys that one more leaves no room for."""
+        return list(islice(slot.keys, max(0, len(slot.keys) + 1 - self._limits.run_keys)))
+
+    def _remember(self, slot: Slot, key: str | None) -> None:
+        if key is not None:
+            for oldest in self._too_old(slot):
+                del slot.keys[oldest]
+            slot.keys[key] = slot.run.orders
 
 
 def _as_given(run: Run, given: Run) -> Run:

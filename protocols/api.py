@@ -90,8 +90,10 @@ class Established:
 class Submit:
     """Ask the core. Its answer comes by `reply(reply_to, …)`. Submits, annotations and
     acknowledgements of one link take effect in the order of their steps; questions to workers
-    go beside them. `key`: a command with a key seen before for that run is answered as the
-    first one was and not performed again."""
+    go beside them. `key`, of a command about one run: once it was `Accepted`, a command
+    with this key for that run is `Accepted` again, with the run as it stands by then, and not
+    performed again (I6); a restart or the run's end changes nothing of that. A run remembers
+    the last 10,000 keys (`Limits.run_keys`). What was refused leaves no key."""
 
     command: Command
     reply_to: Any = None

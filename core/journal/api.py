@@ -42,11 +42,21 @@ class Append:
 
 @attrs.frozen(slots=True)
 class PutOrder:
-    """Remember an order until it is settled. `key` makes a repeated command recognisable
-    (I6); it stays known as long as the run is kept."""
+    """Remember an order until it is settled. Put again, it is one that was not sent."""
 
     order: Order
-    key: str | None = None
+
+
+@attrs.frozen(slots=True)
+class PutKey:
+    """Remember the key of a command that was given to a run, so that a repeat of it is
+    recognised (I6); with `number` None, forget it. `number` is that of the run's last order by
+    then: keys are as old as they are low. A key is known as long as its run is kept, unless it
+    is forgotten: the hub does that with the oldest above `Limits.run_keys`."""
+
+    run: RunId
+    key: str
+    number: OrderNumber | None
 
 
 @attrs.frozen(slots=True)
@@ -68,7 +78,7 @@ class PutNote:
     value: bytes | None
 
 
-Write: TypeAlias = PutRun | Append | PutOrder | MarkOrder | PutNote
+Write: TypeAlias = PutRun | Append | PutOrder | PutKey | MarkOrder | PutNote
 
 Done: TypeAlias = Callable[[Exception | None], None]
 """Called in the trio thread, in the order of the writes: with None once they are durable,
@@ -87,7 +97,7 @@ class OpenOrder:
 @attrs.frozen(slots=True)
 class OpenRun:
     """A run that has not ended, as the journal holds it, with its unsettled orders in
-    order, and every command key that it has seen with the number of its order."""
+    order, and every command key that it knows, the oldest first."""
 
     run: Run
     orders: tuple[OpenOrder, ...]
@@ -190,6 +200,10 @@ class Journal(ABC):
     @abstractmethod
     async def open_runs(self) -> Sequence[OpenRun]:
         """Every run that has not ended, ordered by creation."""
+
+    @abstractmethod
+    async def knows(self, run: RunId, key: str) -> bool:
+        """Whether a command key of a run, open or ended, was put and not forgotten."""
 
     @abstractmethod
     async def notes(self, space: str) -> Mapping[str, bytes]:

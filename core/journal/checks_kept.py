@@ -13,6 +13,7 @@ from fleetgate.core.journal.api import (
     MarkOrder,
     OpenOrder,
     OpenRun,
+    PutKey,
     PutNote,
     PutOrder,
     PutRun,
@@ -71,6 +72,7 @@ async def check_one_sequence(open_journal: OpenJournal) -> None:
             "moved": PutRun(attrs.evolve(run, last_seq=Seq(7))),
             "new but not at 0": PutRun(attrs.evolve(make_run("z"), last_seq=Seq(1))),
             "order": PutOrder(make_order(strange, 1)),
+            "key": PutKey(strange, "key", OrderNumber(1)),
             "ended": Append(gone.id, make_events(gone.id, 2, 1), 2),
             "ended again": Append(gone.id, make_events(gone.id, 2, 1), 2, ended(gone, 2)),
         }
@@ -170,13 +172,13 @@ async def check_filters(open_journal: OpenJournal) -> None:
 
 
 async def check_orders(open_journal: OpenJournal) -> None:
-    """An order is kept until it is settled, its key as long as the run is open."""
+    """An order is kept until it is settled."""
     async with open_journal("orders") as journal:
         late, early = make_run("late", created=9), make_run("early", created=5)
         await end_run(journal, make_run("gone"), acknowledged=0)
         await journal.commit([PutRun(late), PutRun(early)])
         orders = [make_order(early.id, number) for number in range(1, 5)]
-        await journal.commit([PutOrder(order, f"key {order.number}") for order in orders])
+        await journal.commit([PutOrder(order) for order in orders])
         await journal.commit([PutOrder(make_order(late.id, 1))])
         await journal.commit(
             [
@@ -191,12 +193,27 @@ async def check_orders(open_journal: OpenJournal) -> None:
             ]
         )
         left = (OpenOrder(orders[1], True), OpenOrder(orders[3], False))
-        keys = {f"key {order.number}": order.number for order in orders}
         wanted = [
-            OpenRun(early, left, keys),
+            OpenRun(early, left, {}),
             OpenRun(late, (OpenOrder(make_order(late.id, 1), False),), {}),
         ]
         same(list(await journal.open_runs()), wanted, "open runs, the oldest first")
+
+
+async def check_keys(open_journal: OpenJournal) -> None:
+    """I6: a command key is known until it is forgotten, and beyond its run's end."""
+    async with open_journal("keys") as journal:
+        run, other = make_run("a", created=5), make_run("b", created=9)
+        await journal.commit([PutRun(run), PutRun(other)])
+        for number, key in enumerate(["z", "y", "x", "z"]):
+            await journal.commit([PutKey(run.id, key, OrderNumber(number))])
+        await journal.commit([PutKey(run.id, "x", None), PutKey(run.id, "none", None)])
+        keys = [list(known.keys.items()) for known in await journal.open_runs()]
+        same(keys, [[("y", 1), ("z", 3)], []], "keys, the oldest first")
+        await journal.commit([Append(run.id, make_events(run.id, 1, 1), 1, ended(run, 1))])
+        asked = [(run.id, "y"), (run.id, "x"), (other.id, "y"), (RunId("no/run"), "y")]
+        known = [await journal.knows(id, key) for id, key in asked]
+        same(known, [True, False, False, False], "keys that are known")
 
 
 async def check_notes(open_journal: OpenJournal) -> None:
@@ -217,7 +234,12 @@ async def check_reopened(open_journal: OpenJournal) -> None:
     run = make_run("a")
     async with open_journal("reopened") as journal:
         await journal.commit(
-            [PutRun(run), PutOrder(make_order(run.id, 1), "k"), PutNote("a", "x", b"1")]
+            [
+                PutRun(run),
+                PutOrder(make_order(run.id, 1)),
+                PutKey(run.id, "k", OrderNumber(1)),
+                PutNote("a", "x", b"1"),
+            ]
         )
         await journal.commit([Append(run.id, make_events(run.id, 1, 3), 3)])
         before = (list(await journal.open_runs()), await journal.notes("a"))

@@ -21,6 +21,7 @@ from fleetgate.core.journal.api import (
     MarkOrder,
     OpenOrder,
     OpenRun,
+    PutKey,
     PutNote,
     RunFilter,
 )
@@ -49,7 +50,8 @@ class _Kept:
             OpenOrder(decode_order(self.row.id, number, record), number in self.sent)
             for number, record in sorted(self.orders.items())
         )
-        return OpenRun(self.run(), orders, dict(self.keys))
+        keys = sorted(self.keys.items(), key=lambda known: (known[1], known[0].encode()))
+        return OpenRun(self.run(), orders, dict(keys))
 
 
 class MemoryJournal(QueuedJournal):
@@ -86,7 +88,7 @@ class MemoryJournal(QueuedJournal):
         for row in rows:
             if isinstance(row, MarkOrder | PutNote):
                 continue
-            id = row.run if isinstance(row, OrderRow) else row.id
+            id = row.run if isinstance(row, OrderRow | PutKey) else row.id
             known = stood.get(id, self._standing(id))
             conflict = conflict_of(row, known)
             if conflict is not None:
@@ -96,7 +98,7 @@ class MemoryJournal(QueuedJournal):
                     stood[id] = Standing(row.last_seq, row.open)
                 case EventRows():
                     stood[id] = Standing(row.last, row.run is None or row.run.open)
-                case OrderRow():
+                case OrderRow() | PutKey():
                     pass
         return None
 
@@ -118,14 +120,21 @@ class MemoryJournal(QueuedJournal):
                 kept = self._runs[row.run]
                 kept.orders[row.number] = row.record
                 kept.sent.discard(row.number)
-                if row.key is not None:
-                    kept.keys[row.key] = row.number
+            case PutKey():
+                self._key(row)
             case MarkOrder():
                 self._mark(row)
             case PutNote():
                 self._note(row)
             case _:
                 assert_never(row)
+
+    def _key(self, row: PutKey) -> None:
+        keys = self._runs[row.run].keys
+        if row.number is None:
+            keys.pop(row.key, None)
+        else:
+            keys[row.key] = row.number
 
     def _mark(self, row: MarkOrder) -> None:
         kept = self._runs.get(row.run)
@@ -169,6 +178,11 @@ class MemoryJournal(QueuedJournal):
         await trio.lowlevel.checkpoint()
         found = [kept for kept in self._runs.values() if kept.row.open]
         return [kept.open_run() for kept in sorted(found, key=lambda kept: kept.row.created)]
+
+    async def knows(self, run: RunId, key: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        kept = self._runs.get(run)
+        return kept is not None and key in kept.keys
 
     async def notes(self, space: str) -> Mapping[str, bytes]:
         await trio.lowlevel.checkpoint()

@@ -16,6 +16,7 @@ from fleetgate.core.journal.api import (
     Append,
     JournalConflict,
     MarkOrder,
+    PutKey,
     PutNote,
     PutOrder,
     PutRun,
@@ -81,7 +82,6 @@ class OrderRow:
     run: RunId
     number: OrderNumber
     record: bytes
-    key: str | None
 
 
 @attrs.frozen(slots=True)
@@ -92,7 +92,7 @@ class Standing:
     open: bool
 
 
-Row: TypeAlias = RunRow | EventRows | OrderRow | MarkOrder | PutNote
+Row: TypeAlias = RunRow | EventRows | OrderRow | PutKey | MarkOrder | PutNote
 
 
 def prepare(write: Write) -> Row:
@@ -108,6 +108,10 @@ def prepare(write: Write) -> Row:
             return _run_row(write.run, write.run.last_seq, write.run.native_seq)
         case PutOrder():
             return _order_row(write)
+        case PutKey():
+            _check_text(write.run, write.key)
+            _check_numbers(write.number or 0)
+            return write
         case MarkOrder():
             _check_text(write.run)
             return write
@@ -134,6 +138,8 @@ def size(row: Row) -> int:
             return ROW_SIZE + len(row.record)
         case PutNote():
             return ROW_SIZE + len(row.value or b"")
+        case PutKey():
+            return ROW_SIZE + len(row.key)
         case MarkOrder():
             return ROW_SIZE
         case _:
@@ -141,7 +147,7 @@ def size(row: Row) -> int:
 
 
 def conflict_of(
-    row: RunRow | EventRows | OrderRow, known: Standing | None
+    row: RunRow | EventRows | OrderRow | PutKey, known: Standing | None
 ) -> JournalConflict | None:
     """How a row contradicts what the journal has of its run (None: nothing), or None where it
     does not. This is where I1 and the half of I5 that a journal sees are held."""
@@ -153,9 +159,9 @@ def conflict_of(
             f"run {row.id} was put as after its event {row.last_seq}; the journal's last is {last}"
         )
     if known is None:
-        id = row.run if isinstance(row, OrderRow) else row.id
+        id = row.run if isinstance(row, OrderRow | PutKey) else row.id
         return JournalConflict(f"the journal does not know the run {id}; put it first")
-    if isinstance(row, OrderRow):
+    if isinstance(row, OrderRow | PutKey):
         return None
     if not known.open:
         return JournalConflict(f"run {row.id} has ended; its event {row.first} cannot follow")
@@ -209,9 +215,9 @@ def _run_row(run: Run, last_seq: int, native_seq: int) -> RunRow:
 
 def _order_row(write: PutOrder) -> OrderRow:
     order = write.order
-    _check_text(order.run, write.key or "")
+    _check_text(order.run)
     _check_numbers(order.number)
-    return OrderRow(order.run, order.number, encode_order(order), write.key)
+    return OrderRow(order.run, order.number, encode_order(order))
 
 
 def _note(write: PutNote) -> PutNote:

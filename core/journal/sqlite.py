@@ -86,6 +86,9 @@ class SqliteJournal(QueuedJournal):
     async def open_runs(self) -> Sequence[OpenRun]:
         return await self._read(tables.open_runs)
 
+    async def knows(self, run: RunId, key: str) -> bool:
+        return await self._read(tables.knows, run, key)
+
     async def notes(self, space: str) -> Mapping[str, bytes]:
         return await self._read(tables.notes, space)
 

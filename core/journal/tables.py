@@ -15,6 +15,7 @@ from fleetgate.core.journal.api import (
     MarkOrder,
     OpenOrder,
     OpenRun,
+    PutKey,
     PutNote,
     RunFilter,
 )
@@ -52,6 +53,8 @@ _SPECS: Final = (
 )
 _ORDER: Final = "INSERT OR REPLACE INTO orders VALUES (?, ?, 0, ?)"
 _KEY: Final = "INSERT OR REPLACE INTO keys VALUES (?, ?, ?)"
+_FORGET: Final = "DELETE FROM keys WHERE run = ? AND key = ?"
+_KNOWS: Final = "SELECT 1 FROM runs JOIN keys USING (run) WHERE id = ? AND key = ?"
 _SENT: Final = (
     "UPDATE orders SET sent = 1 WHERE run = (SELECT run FROM runs WHERE id = ?) AND number = ?"
 )
@@ -121,6 +124,8 @@ def _write(connection: sqlite3.Connection, row: Row) -> None:
             _write_run(connection, row)
         case OrderRow():
             _write_order(connection, row)
+        case PutKey():
+            _write_key(connection, row)
         case MarkOrder():
             connection.execute(_SETTLED if row.settled else _SENT, (row.run, row.number))
         case PutNote(space, key, None):
@@ -176,12 +181,23 @@ def _write_records(connection: sqlite3.Connection, run: int, row: RunRow) -> Non
 
 
 def _write_order(connection: sqlite3.Connection, row: OrderRow) -> None:
+    connection.execute(_ORDER, (_known(connection, row), row.number, row.record))
+
+
+def _write_key(connection: sqlite3.Connection, row: PutKey) -> None:
+    run = _known(connection, row)
+    if row.number is None:
+        connection.execute(_FORGET, (run, row.key))
+    else:
+        connection.execute(_KEY, (run, row.key, row.number))
+
+
+def _known(connection: sqlite3.Connection, row: OrderRow | PutKey) -> int:
+    """The number of the row's run."""
     run = _key(connection.execute("SELECT run FROM runs WHERE id = ?", (row.run,)))
     if run is None:
         raise _conflict(connection, row, row.run)
-    connection.execute(_ORDER, (run, row.number, row.record))
-    if row.key is not None:
-        connection.execute(_KEY, (run, row.key, row.number))
+    return run
 
 
 def _place(run: int, seq: int) -> int:
@@ -196,7 +212,7 @@ def _key(cursor: sqlite3.Cursor) -> int | None:
 
 
 def _conflict(
-    connection: sqlite3.Connection, row: RunRow | EventRows | OrderRow, id: RunId
+    connection: sqlite3.Connection, row: RunRow | EventRows | OrderRow | PutKey, id: RunId
 ) -> JournalConflict:
     rows = connection.execute("SELECT last_seq, open FROM runs WHERE id = ?", (id,)).fetchall()
     conflict = conflict_of(row, Standing(rows[0][0], bool(rows[0][1])) if rows else None)
@@ -261,6 +277,11 @@ def open_runs(connection: sqlite3.Connection) -> list[OpenRun]:
         connection.execute("COMMIT")
 
 
+def knows(connection: sqlite3.Connection, run: RunId, key: str) -> bool:
+    """As `Journal.knows`."""
+    return bool(connection.execute(_KNOWS, (run, key)).fetchall())
+
+
 def notes(connection: sqlite3.Connection, space: str) -> dict[str, bytes]:
     """As `Journal.notes`."""
     return dict(connection.execute("SELECT key, value FROM notes WHERE space = ?", (space,)))
@@ -279,7 +300,9 @@ def _open_run(connection: sqlite3.Connection, row: _RunColumns) -> OpenRun:
     orders = connection.execute(
         "SELECT number, record, sent FROM orders WHERE run = ? ORDER BY number", (key,)
     )
-    keys = connection.execute("SELECT key, number FROM keys WHERE run = ?", (key,))
+    keys = connection.execute(
+        "SELECT key, number FROM keys WHERE run = ? ORDER BY number, key", (key,)
+    )
     return OpenRun(
         run,
         tuple(OpenOrder(decode_order(run.id, n, record), bool(sent)) for n, record, sent in orders),

@@ -27,6 +27,7 @@ CHECKS: Final[Sequence[Check]] = (
     kept.check_runs,
     kept.check_filters,
     kept.check_orders,
+    kept.check_keys,
     kept.check_notes,
     line.check_room,
     line.check_leaving,

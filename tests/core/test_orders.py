@@ -12,15 +12,19 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.answers import Accepted
 from fleetgate.core.errors import (
     ApprovalNotFound,
+    Conflict,
     InvalidArgument,
     ResourceExhausted,
+    RunEnded,
     Unavailable,
 )
 from fleetgate.core.events import RunState
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
+    DONE,
     HandWorker,
     describe,
     hub_on,
@@ -28,7 +32,7 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.ids import OrderNumber
+from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.journal.api import Journal, JournalConflict, JournalFailing
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.limits import SECOND, Limits
@@ -180,10 +184,76 @@ async def refused(hub: Hub, command: c.Command) -> None:
         await hub.submit(command)
 
 
-async def test_I9_so_many_keys_are_remembered(journal: Journal) -> None:
+# --- keys
+
+
+async def test_i6_a_script_that_comes_again_under_its_key_is_accepted_again(
+    hub: Hub, worker: HandWorker
+) -> None:
+    data = b"echo hi"
+    script = c.Script(len(data), hashlib.sha256(data).digest())
+    run = await started(hub, spec=c.RunSpec(c.ShellCommand(script=script)))
+    for _ in range(2):
+        await hub.submit(c.SupplyScript(run, data), key="upload")
+    with pytest.raises(Conflict):
+        await hub.submit(c.SupplyScript(run, data), key="another")
+    await wait_all_tasks_blocked()
+    assert worker.port.numbers(run) == [0]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_i6_a_key_is_known_behind_the_runs_end(journal: Journal, restarted: bool) -> None:
+    async with hub_on(journal) as hub:
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        run = await started(hub)
+        await hub.submit(c.SendInput(run, b"x"), key="k")
+        worker.record(run, DONE)
+        await wait_all_tasks_blocked()
+        assert run not in hub._ledger.slots
+        if not restarted:
+            await repeat(hub, run)
+    async with hub_on(journal) as hub:
+        await repeat(hub, run)
+
+
+async def repeat(hub: Hub, run: RunId) -> None:
+    answer = await hub.submit(c.SendInput(run, b"x"), key="k")
+    assert answer == Accepted(await describe(hub, run), await describe(hub, run))
+    for key in ("other", None):
+        with pytest.raises(RunEnded):
+            await hub.submit(c.SendInput(run, b"x"), key=key)
+
+
+async def test_i6_a_signal_that_ended_a_waiting_run_is_accepted_again_under_its_key(
+    hub: Hub,
+) -> None:
+    run = await started(hub)
+    for _ in range(2):
+        await hub.submit(c.SignalRun(run, c.Signal.TERMINATE), key="k")
+    await wait_all_tasks_blocked()
+    assert (await hub.submit(c.SignalRun(run, c.Signal.TERMINATE), key="k")) is not None
+    with pytest.raises(RunEnded):
+        await hub.submit(c.SignalRun(run, c.Signal.TERMINATE), key="l")
+
+
+async def test_i6_a_refused_command_leaves_no_key(hub: Hub) -> None:
+    run = await started(hub, spec=c.RunSpec(c.Prompt("x")))
+    for _ in range(2):
+        with pytest.raises(InvalidArgument):
+            await hub.submit(c.SendInput(run, b"x"), key="k")
+    assert hub._ledger.slots[run].keys == {}
+
+
+async def test_I9_so_many_keys_are_remembered_here_and_in_the_journal(journal: Journal) -> None:
     async with hub_on(journal, Limits(run_keys=2)) as hub:
         run = await started(hub)
-        for key in ("a", "b", "c", "c"):
+        for key in ("c", "b", "a", "a"):
             await hub.submit(c.SendInput(run, key.encode()), key=key)
-        assert list(hub._ledger.slots[run].keys) == ["b", "c"]
+        assert list(hub._ledger.slots[run].keys) == ["b", "a"]
         assert (await describe(hub, run)).inputs == 3
+        (known,) = await journal.open_runs()
+        assert list(known.keys) == ["b", "a"]
+    async with hub_on(journal, Limits(run_keys=2)) as hub:
+        await hub.submit(c.SendInput(run, b"d"), key="d")
+        assert list(hub._ledger.slots[run].keys) == ["a", "d"]

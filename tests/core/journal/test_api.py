@@ -9,7 +9,7 @@ import pytest
 from fleetgate.core.journal import api
 
 WRITES: tuple[type[Any], ...] = get_args(api.Write)
-WAITING = {"wait_room", "commit", "read", "get", "find", "open_runs", "notes"}
+WAITING = {"wait_room", "commit", "read", "get", "find", "open_runs", "knows", "notes"}
 """Calls that may wait for the storage; every other one returns at once."""
 
 

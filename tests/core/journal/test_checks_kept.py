@@ -11,7 +11,7 @@ import pytest
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal import checks_kept
-from fleetgate.core.journal.api import JournalConflict, OpenRun, RunFilter
+from fleetgate.core.journal.api import JournalConflict, OpenRun, PutKey, RunFilter
 from fleetgate.core.journal.memory import MemoryJournal
 from fleetgate.core.journal.queued import committing
 from fleetgate.core.journal.rows import EventRows, OrderRow, Row
@@ -35,7 +35,7 @@ class TakesAnyNumber(MemoryJournal):
         return None
 
     def _put(self, row: Row) -> None:
-        if not isinstance(row, OrderRow) and (
+        if not isinstance(row, OrderRow | PutKey) and (
             not isinstance(row, EventRows) or row.id in self._runs
         ):
             super()._put(row)
@@ -81,7 +81,7 @@ class MixesSpaces(MemoryJournal):
         (KeepsHalfAGroup, checks_kept.check_one_sequence),
         (ForgetsNumbers, checks_kept.check_runs),
         (SortsBackwards, checks_kept.check_filters),
-        (ForgetsKeys, checks_kept.check_orders),
+        (ForgetsKeys, checks_kept.check_keys),
         (MixesSpaces, checks_kept.check_notes),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -24,6 +25,7 @@ from fleetgate.core.journal.api import (
     MarkOrder,
     OpenOrder,
     OpenRun,
+    PutKey,
     PutNote,
     PutOrder,
     PutRun,
@@ -36,6 +38,7 @@ from fleetgate.core.run import Run
 from fleetgate.core.testing import events, outcomes, sources, specs
 
 NAMES = ("a", "b", "c")
+KEYS = ("k1", "k2")
 LINKS = {"a": "gui", "b": "gui", "c": "cli"}
 
 
@@ -67,11 +70,15 @@ class Model:
                 return run.last_seq == (known.last_seq if known else 0)
             case Append():
                 return self.append(write)
-            case PutOrder(order, key):
+            case PutOrder(order):
                 self.orders.setdefault(order.run, {})[order.number] = OpenOrder(order, False)
-                if key is not None:
-                    self.keys.setdefault(order.run, {})[key] = order.number
                 return order.run in self.runs
+            case PutKey(run, key, key_number):
+                keys = self.keys.setdefault(run, {})
+                keys.pop(key, None)
+                if key_number is not None:
+                    keys[key] = key_number
+                return run in self.runs
             case MarkOrder(run, number, settled):
                 open_orders = self.orders.get(run, {})
                 if number in open_orders:
@@ -146,12 +153,12 @@ class Record:
     whole: bool = False
 
 
-Action: TypeAlias = StartOrChange | Record | PutOrder | MarkOrder | PutNote
+Action: TypeAlias = StartOrChange | Record | PutOrder | PutKey | MarkOrder | PutNote
 
 
-def put_order(name: str, number: int, key: str | None) -> PutOrder:
+def put_order(name: str, number: int) -> PutOrder:
     run = RunId(name)
-    return PutOrder(c.Order(run, OrderNumber(number), c.CloseInput(run), number, number), key)
+    return PutOrder(c.Order(run, OrderNumber(number), c.CloseInput(run), number, number))
 
 
 usually_a = st.sampled_from("aaabbc")  # of which `c` is not there at first
@@ -168,7 +175,13 @@ actions: st.SearchStrategy[Action] = st.one_of(
         rarely_ended,
         st.booleans(),
     ),
-    st.builds(put_order, usually_a, numbers, st.none() | st.sampled_from(["k1", "k2"])),
+    st.builds(put_order, usually_a, numbers),
+    st.builds(
+        PutKey,
+        usually_a.map(RunId),
+        st.sampled_from(KEYS),
+        st.none() | numbers.map(OrderNumber),
+    ),
     st.builds(MarkOrder, names.map(RunId), numbers.map(OrderNumber), st.booleans()),
     st.builds(
         PutNote, st.sampled_from("xy"), st.sampled_from("pq"), st.none() | st.binary(max_size=4)
@@ -254,6 +267,9 @@ async def compare(journal: Journal, model: Model) -> None:
     for which in (RunFilter(), RunFilter("gui", unacknowledged=True), RunFilter(open_only=True)):
         assert list(await journal.find(which)) == model.find(which)
     assert list(await journal.open_runs()) == model.open_runs()
+    for name, key in product(NAMES, KEYS):
+        run = RunId(name)
+        assert await journal.knows(run, key) == (key in model.keys.get(run, {}))
     for space in "xy":
         wanted = {key: value for (at, key), value in model.notes.items() if at == space}
         assert await journal.notes(space) == wanted

@@ -68,6 +68,9 @@ class HandJournal(QueuedJournal):
     async def open_runs(self) -> Sequence[OpenRun]:
         raise NotImplementedError
 
+    async def knows(self, run: RunId, key: str) -> bool:
+        raise NotImplementedError
+
     async def notes(self, space: str) -> Mapping[str, bytes]:
         raise NotImplementedError
 

@@ -6,9 +6,10 @@ import attrs
 import pytest
 from hypothesis import given
 
+from fleetgate.core.commands import Order
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
-from fleetgate.core.journal.api import Append, MarkOrder, PutNote, PutOrder, PutRun
+from fleetgate.core.journal.api import Append, MarkOrder, PutKey, PutNote, PutOrder, PutRun
 from fleetgate.core.journal.records import decode_event
 from fleetgate.core.journal.rows import (
     NOTE_SIZE,
@@ -51,15 +52,17 @@ def test_a_run_is_pending_until_it_ended_and_is_acknowledged(run: Run) -> None:
 
 
 @given(orders())
-def test_an_order_keeps_its_place(order: object) -> None:
-    row = prepare(PutOrder(order, "key"))  # type: ignore[arg-type]
+def test_an_order_keeps_its_place(order: Order) -> None:
+    row = prepare(PutOrder(order))
     assert isinstance(row, OrderRow)
-    assert row.key == "key"
+    assert (row.run, row.number) == (order.run, order.number)
 
 
 def test_other_writes_are_rows_already() -> None:
     for write in (
         MarkOrder(RunId("a"), OrderNumber(1), settled=True),
+        PutKey(RunId("a"), "key", OrderNumber(1)),
+        PutKey(RunId("a"), "key", None),
         PutNote("space", "key", b"x" * NOTE_SIZE),
         PutNote("space", "key", None),
     ):

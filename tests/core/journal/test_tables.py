@@ -14,6 +14,7 @@ from fleetgate.core.journal.api import (
     Append,
     JournalConflict,
     MarkOrder,
+    PutKey,
     PutNote,
     PutOrder,
     PutRun,
@@ -89,7 +90,8 @@ def test_i9_no_statement_looks_at_every_row(connection: sqlite3.Connection) -> N
     with traced(connection) as ran:
         commit(
             connection,
-            [PutOrder(make_order(run.id, 1), "key"), PutNote("a", "x", b"1")],
+            [PutOrder(make_order(run.id, 1)), PutKey(run.id, "key", number)],
+            [PutKey(run.id, "key", None), PutNote("a", "x", b"1")],
             [Append(run.id, make_events(run.id, 1, 2), 2), PutNote("a", "x", None)],
             [MarkOrder(run.id, number, settled=False), MarkOrder(run.id, number, settled=True)],
             [Append(run.id, make_events(run.id, 3, 1), 3, attrs.evolve(run, model="m"))],
@@ -97,6 +99,7 @@ def test_i9_no_statement_looks_at_every_row(connection: sqlite3.Connection) -> N
         tables.read(connection, run.id, 0, 9, 999)
         tables.get(connection, run.id)
         tables.notes(connection, "a")
+        tables.knows(connection, run.id, "key")
         tables.open_runs(connection)
         tables.find(connection, RunFilter("gui", unacknowledged=True))
     explained = [statement for statement in ran if verbs([statement])[0] not in TRANSACTION]
