@@ -146,7 +146,9 @@ class Crew:
     def _grace_over(self, worker: Worker) -> None:
         self._watchers.tell(Happening.LOST, worker.info)
         self._lose_runs(worker, "its worker did not return; side effects are uncertain")
-        self._roster.sessions.forget_worker(worker.info.id)
+        gone = self._roster.sessions.forget_worker(worker.info.id)
+        if gone:
+            self._ledger.write([PutNote("session", id, None) for id in gone])
         self._dispatcher.dispatch(worker.info.pool)
 
     def _lose_runs(self, worker: Worker, why: str) -> None:

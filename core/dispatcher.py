@@ -21,7 +21,7 @@ from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, Held
 from fleetgate.core.errors import ResourceExhausted, SessionNotFound, Unavailable
 from fleetgate.core.ids import OrderNumber
-from fleetgate.core.journal.api import MarkOrder, OpenOrder, PutNote, PutOrder, Write
+from fleetgate.core.journal.api import Done, MarkOrder, OpenOrder, PutNote, PutOrder, Write
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.pace import Pace
 from fleetgate.core.roster import Roster, Worker
@@ -82,10 +82,18 @@ class Dispatcher:
         Raises: `Unavailable`.
         """
         note = None if command.at_once is None else str(command.at_once).encode()
-        writes = (PutNote("pace", command.link, note),)
-        await self._ledger.commit(lambda done: self._ledger.journal.enqueue(writes, done))
-        self.pace.limit(command.link, command.at_once)
-        self.dispatch_all(command.link)
+        write = PutNote("pace", command.link, note)
+
+        def enqueue(done: Done) -> None:
+            self._ledger.journal.enqueue((write,), partial(limited, done), may_fail=True)
+
+        def limited(done: Done, error: Exception | None) -> None:
+            if error is None:
+                self.pace.limit(command.link, command.at_once)
+                self.dispatch_all(command.link)
+            done(error)
+
+        await self._ledger.commit(enqueue)
         return Accepted()
 
     def dispatch_all(self, link: str) -> None:

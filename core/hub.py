@@ -8,11 +8,9 @@ numbered, put in line, and shown to followers and confirmed to the worker once d
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import Final, Protocol
+from typing import Protocol
 
 import attrs
 import trio
@@ -21,18 +19,17 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.acknowledging import Acknowledging
 from fleetgate.core.answers import Accepted, Admission, Answer, RunList, WorkerList
+from fleetgate.core.canceling import Canceling
 from fleetgate.core.crew import Crew
 from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.dispatcher import Dispatcher
 from fleetgate.core.errors import (
-    InvalidArgument,
     Refusal,
 )
 from fleetgate.core.events import Event
 from fleetgate.core.follow import Follower
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import (
-    Done,
     Journal,
     OpenRun,
     Pressure,
@@ -41,20 +38,17 @@ from fleetgate.core.journal.api import (
 from fleetgate.core.json import Json
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
+from fleetgate.core.notes import Notes
 from fleetgate.core.orders import Orders
 from fleetgate.core.questions import Questions
 from fleetgate.core.receiver import Heard, Receiver
 from fleetgate.core.roster import Port, Roster, Worker, remembered
 from fleetgate.core.run import Run, decide
-from fleetgate.core.session_ends import SessionEnds
 from fleetgate.core.slots import Slot
 from fleetgate.core.starts import Starts
 from fleetgate.core.timers import Clock, Timers
 from fleetgate.core.watchers import Tell, Watchers
 from fleetgate.core.worker import Reports, WorkerInfo, WorkerStatus
-
-MAX_NOTE: Final = 4096
-"""Bytes of a note with a run, as JSON: a few numbers and names, read and written with its row."""
 
 
 class Router(Protocol):
@@ -98,13 +92,16 @@ class Hub:
             self._questions.left,
             self.watchers,
         )
-        self._session_ends = SessionEnds(self._ledger, self._roster, self._crew, self._command)
         self._orders = Orders(self._ledger, self._dispatcher, limits, self._route)
         self._deadlines = Deadlines(
             self._ledger, self._timers, self._roster.worker_of, self._cancel_late
         )
         self._starts = Starts(
             self._ledger, self._dispatcher, self._orders, self._deadlines, self._route
+        )
+        self._notes = Notes(self._ledger, self._starts)
+        self._canceling = Canceling(
+            self._ledger, self._roster.sessions, self._starts, self._crew, self._command
         )
         self._journal = journal
         self._nursery: trio.Nursery | None = None
@@ -125,8 +122,8 @@ class Hub:
         match command:
             case c.StartRun() | c.StartRunIf():
                 return await self._starts.start(command)
-            case c.CancelRun(scope=c.CancelScope.SESSION):
-                return await self._session_ends.cancel(command)
+            case c.CancelRun():
+                return await self._cancel(command, key)
             case c.DescribeRun() | c.ListRuns() | c.ListWorkers():
                 return await self._look(command)
             case c.ProbeWorkers() | c.ReadUsage():
@@ -134,14 +131,16 @@ class Hub:
                     command, self.router.pools(command.link), self._roster
                 )
             case c.EndSession():
-                return await self._session_ends.end(command)
+                await self._canceling.end_session(command)
+                return Accepted()
             case c.LimitLink():
                 return await self._dispatcher.limit(command)
             case c.DrainWorker():
                 await self._crew.drain(command.worker, command.on)
                 return Accepted()
             case c.StopLink():
-                return await self._stop_link(command)
+                await self._canceling.stop_link(command)
+                return Accepted()
             case c.AcknowledgeRun():
                 before, after = await self._acknowledging.acknowledge_durably(
                     command.run, command.through
@@ -174,13 +173,25 @@ class Hub:
         return await self._orders.give(slot, command, key)
 
     async def _command_ended(self, command: c.RunCommand, key: str | None) -> Accepted:
-        if key is not None and await self._ledger.knows(command.run, key):
+        if await self._knows(command.run, key):
             seen = await self._ledger.seen(command.run)
             return Accepted(seen, seen)
         before, after = await self._ledger.change_ended(
             command.run, lambda run: decide(run, command).run
         )
         return Accepted(before, after)
+
+    async def _cancel(self, command: c.CancelRun, key: str | None = None) -> Accepted:
+        """Cancel a run; with it its session, unless that was done before under this key."""
+        if command.scope is c.CancelScope.SESSION and not await self._knows(command.run, key):
+            await self._canceling.session_beside(command)
+        return await self._command(c.CancelRun(command.run, reason=command.reason), key)
+
+    async def _knows(self, run: RunId, key: str | None) -> bool:
+        slot = self._ledger.slots.get(run)
+        if key is None or slot is not None:
+            return slot is not None and key in slot.keys
+        return await self._ledger.knows(run, key)
 
     def worker(self, id: WorkerId) -> Worker:
         """A worker that is or was connected.
@@ -210,13 +221,6 @@ class Hub:
         """Whether new runs are refused because the gateway stops."""
         return self._starts.draining
 
-    async def _stop_link(self, command: c.StopLink) -> Answer:
-        open_ = self._starts.stop(command.link, command.mode)
-        if command.mode is c.StopMode.TERMINATE:
-            for slot in open_:
-                await self._command(c.CancelRun(slot.run.id, reason="its daemon stops"))
-        return Accepted()
-
     async def wait_stopped(self, link: str) -> None:
         """Wait until a controller has stopped the northbound entry `link` and its last run
         has ended."""
@@ -237,27 +241,8 @@ class Hub:
         await self._acknowledging.acknowledge(run, through)
 
     async def annotate(self, run: RunId, name: str, value: Json) -> None:
-        """Keep a small value with the run, durably.
-
-        Raises: `InvalidArgument`, `RunNotFound`, `Unavailable`. Refused, nothing is kept.
-        """
-        if len(json.dumps(value)) > MAX_NOTE:
-            raise InvalidArgument(f"a note with a run may have {MAX_NOTE} bytes as JSON")
-        await self._starts.settled(run)
-        slot = self._ledger.slots.get(run)
-        if slot is None:
-            await self._ledger.change_ended(run, partial(_noted, name, value))
-        else:
-            with self._ledger.using(slot):
-                await self._ledger.commit(partial(self._note, slot, name, value))
-
-    def _note(self, slot: Slot, name: str, value: Json, done: Done) -> None:
-        before, slot.run = slot.run, _noted(name, value, slot.run)
-        try:
-            self._ledger.put(slot, done)
-        except ValueError:  # a journal cannot hold it
-            slot.run = before
-            raise
+        """Keep a small value with the run, durably. See `Notes.annotate`."""
+        await self._notes.annotate(run, name, value)
 
     # --- what a worker's link does
 
@@ -377,10 +362,6 @@ class Hub:
         self._nursery = nursery
         nursery.start_soon(self._timers.run)
         nursery.start_soon(self._ledger.publish)
-
-
-def _noted(name: str, value: Json, run: Run) -> Run:
-    return attrs.evolve(run, notes={**run.notes, name: value})
 
 
 @asynccontextmanager

@@ -62,15 +62,22 @@ class Sessions:
             return None
         return SessionId(self._known.popitem(last=False)[0])
 
-    def forget(self, name: str) -> list[Session]:
-        """Forget the sessions of this name; as they were."""
-        keys = [key for key in self._known if key.partition("/")[2] == name]
-        return [self._known.pop(key) for key in keys]
+    def named(self, name: str) -> dict[SessionId, Session]:
+        """The sessions of this name, one in each pool that knows one."""
+        known = self._known.items()
+        return {SessionId(key): each for key, each in known if key.partition("/")[2] == name}
 
-    def forget_worker(self, worker: WorkerId) -> None:
-        """Forget all that live at a worker which is not expected back."""
-        for key in [key for key, each in self._known.items() if each.worker == worker]:
+    def forget(self, id: SessionId, session: Session) -> None:
+        """Forget a session, unless it has been opened anew meanwhile."""
+        if self._known.get(id) is session:
+            del self._known[id]
+
+    def forget_worker(self, worker: WorkerId) -> list[SessionId]:
+        """Forget all that live at a worker which is not expected back; their ids."""
+        gone = [SessionId(key) for key, each in self._known.items() if each.worker == worker]
+        for key in gone:
             del self._known[key]
+        return gone
 
     def remember(self, key: str, note: bytes) -> None:
         """Take up a session from its note."""

@@ -127,8 +127,8 @@ class Starts:
         if not slot.run.awaits_script:
             self._dispatcher.line_up(slot)
 
-    def stop(self, link: str, mode: c.StopMode) -> list[Slot]:
-        """Accept no more runs of a northbound entry; those that are open.
+    def stop(self, link: str, mode: c.StopMode) -> list[RunId]:
+        """Accept no more runs of a northbound entry; those that are open, or may yet be accepted.
 
         Raises: `Stopping`, `Conflict` (there are some, and it was to stop if idle; that may
         also be asked while it stops).
@@ -140,7 +140,12 @@ class Starts:
             raise Stopping(f"{link} is already stopping")
         self._stopping.add(link)
         self.tell()
-        return self._of(link)
+        pending = [run for run, (each, _) in self._pending.items() if each == link]
+        return [*pending, *(slot.run.id for slot in self._of(link))]
+
+    def go_on(self, link: str) -> None:
+        """Accept runs of an entry again, which was stopped in vain."""
+        self._stopping.discard(link)
 
     async def wait_stopped(self, link: str) -> None:
         """Wait until the entry was stopped and its last run has ended."""

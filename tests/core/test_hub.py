@@ -312,14 +312,6 @@ async def test_a_durable_acknowledgement_is_in_the_journal_when_it_is_answered(
         await hub.submit(c.AcknowledgeRun(RunId("none"), 1))
 
 
-async def test_notes_are_kept_with_a_run_open_or_ended(hub: Hub) -> None:
-    run = await started(hub)
-    await hub.annotate(run, "rvbox", {"revision": 2})
-    await hub.submit(c.CancelRun(run))
-    await hub.annotate(run, "other", 1)
-    assert (await describe(hub, run)).notes == {"rvbox": {"revision": 2}, "other": 1}
-
-
 # --- restarts
 
 

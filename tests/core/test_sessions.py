@@ -62,11 +62,17 @@ def test_I9_sessions_used_longest_ago_are_forgotten_first() -> None:
     assert sessions.forget_oldest() == f"{POOL}/1"
 
 
-def test_a_name_is_forgotten_in_every_pool() -> None:
+def test_a_name_is_forgotten_in_every_pool_but_what_was_opened_since() -> None:
     sessions = Sessions()
     sessions.open(make_run("a"), "s", ONE)
     sessions.open(make_run("b"), "s", ONE)
     sessions.open(make_run("b"), "other", ONE)
-    assert [session.id for session in sessions.forget("s")] == ["a/s", "b/s"]
-    assert sessions.forget("s") == []
+    known = sessions.named("s")
+    assert list(known) == ["a/s", "b/s"]
+    again = sessions.open(make_run("b"), "s", ONE)
+    for id, session in known.items():
+        sessions.forget(id, session)
+    assert sessions.named("s") == {"b/s": again}
     assert sessions.home(make_run("b", resume="other")) == ONE
+    assert sessions.forget_worker(ONE) == ["b/other", "b/s"]
+    assert sessions.named("s") == {}
