@@ -14,6 +14,7 @@ from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
 from fleetgate.protocols.api import Annotate
 from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.reconcile import Ended
 from fleetgate.protocols.rvbox.script import Upload
 from fleetgate.protocols.rvbox.stdin import WriteQueue
 from fleetgate.protocols.rvbox.translate import NATIVE, issue_uuid, to_dispatch
@@ -138,8 +139,8 @@ class Assigned:
         self.full: dict[str, None] = {}
         self.kills: dict[str, int] = {}
         """When each canceled command is killed, unless it has ended by then."""
-        self.ended: OrderedDict[str, int] = OrderedDict()
-        """Those that ended on this link, with the last event taken of each."""
+        self.ended: OrderedDict[str, Ended] = OrderedDict()
+        """Those that ended on this link."""
         self._known_ended = known_ended
 
     def add(self, command: Command) -> None:
@@ -172,7 +173,7 @@ class Assigned:
         for table in (self.by_uuid, self.unanswered, self.full, self.kills):
             table.pop(uuid, None)
         self.by_run.pop(command.run, None)
-        self.ended[uuid] = command.taken
+        self.ended[uuid] = Ended(command.taken, command.dispatch.immutable_request_sha256)
         if len(self.ended) > self._known_ended:
             self.ended.popitem(last=False)
 

@@ -10,19 +10,28 @@ from fleetgate.core.commands import DescribeRun, Order
 from fleetgate.core.errors import RunNotFound
 from fleetgate.core.events import Event, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
+from fleetgate.core.run import Run
 from fleetgate.protocols.api import NO_STEPS, Record, Report, Step, Steps, Submit, WorkerReady
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.assigned import Command, Standing
+from fleetgate.protocols.rvbox.assigned import Command, Standing, stored_digest
 from fleetgate.protocols.rvbox.desk import Desk, Due
 from fleetgate.protocols.rvbox.giving import CANCELED, EXPIRED, Giving
 from fleetgate.protocols.rvbox.hearing import ACCEPTED
-from fleetgate.protocols.rvbox.reconcile import Belief, Comparison, Repeated, Round, compare
+from fleetgate.protocols.rvbox.reconcile import (
+    Belief,
+    Comparison,
+    Ended,
+    Repeated,
+    Round,
+    compare,
+    is_whole,
+)
 from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.translate import runs_of
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
 
-Asked: TypeAlias = tuple[str, int, tuple[RunId, ...]]
-"""A question for an ended command: its uuid, its last event, and the runs to ask for next."""
+Asked: TypeAlias = tuple[w.ReconcileCommandState, tuple[RunId, ...]]
+"""A question for an ended command: what the client says of it, and the runs to ask for next."""
 
 
 class Comparing:
@@ -105,11 +114,10 @@ class Comparing:
         cannot be found by it; terminating what has ended does the same to it as discarding."""
         steps: list[Step] = []
         for nth, state in enumerate(current.comparison.unclear):
-            uuid = state.issue_uuid
             if nth >= self._desk.settings.lookups:
-                current.terminate.append(uuid)
+                current.terminate.append(state.issue_uuid)
                 continue
-            steps.append(_ask_for(current, uuid, state.last_client_event_seq, runs_of(uuid)))
+            steps.append(_ask_for(current, state, runs_of(state.issue_uuid)))
         return steps
 
     def looked_up(self, asked: Asked, answer: Answer, now: int) -> Steps:
@@ -117,14 +125,14 @@ class Comparing:
         current = self._round
         if current is None:
             return NO_STEPS
-        uuid, last, others = asked
+        state, others = asked
         if isinstance(answer, RunNotFound) and others and asked in current.pending:
-            following = _ask_for(current, uuid, last, others)
+            following = _ask_for(current, state, others)
             current.settle(asked)
             return (following,)
-        run = answer.run if isinstance(answer, Accepted) else None
-        whole = run is not None and run.state.terminal and run.native_seq >= last
-        (current.discard if whole else current.terminate).append(uuid)
+        ended = _ended(answer.run) if isinstance(answer, Accepted) else None
+        whole = ended is not None and is_whole(state, ended)
+        (current.discard if whole else current.terminate).append(state.issue_uuid)
         return self._conclude(current, now) if current.settle(asked) else NO_STEPS
 
     def _conclude(self, current: Round, now: int) -> Steps:
@@ -163,11 +171,17 @@ class Comparing:
         return self._giving.feed(command)
 
 
-def _ask_for(current: Round, uuid: str, last: int, runs: tuple[RunId, ...]) -> Submit:
+def _ask_for(current: Round, state: w.ReconcileCommandState, runs: tuple[RunId, ...]) -> Submit:
     """Ask for the first of the runs that a uuid may be of; the others come if it is none."""
-    asked = (uuid, last, runs[1:])
+    asked: Asked = (state, runs[1:])
     current.pending.add(asked)
     return Submit(DescribeRun(runs[0]), asked)
+
+
+def _ended(run: Run | None) -> Ended | None:
+    """What the journal has of a command that has ended; None also where none was ever sent."""
+    digest = None if run is None or not run.state.terminal else stored_digest(run)
+    return None if run is None or digest is None else Ended(run.native_seq, digest)
 
 
 def _target(command: Command) -> w.ReconcileTarget:

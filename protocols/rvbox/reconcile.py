@@ -36,6 +36,14 @@ class Belief:
 
 
 @attrs.frozen(slots=True)
+class Ended:
+    """A command that ended here: its last event, and which request it was."""
+
+    last: int
+    digest: bytes
+
+
+@attrs.frozen(slots=True)
 class Comparison:
     """What follows from it, by uuid. The first six are about our targets, `lost` with the
     reason; the others about what only the client names. `unclear` have ended there, and
@@ -58,10 +66,10 @@ class Repeated(Exception):
 def compare(
     beliefs: Iterable[Belief],
     snapshot: w.ReconcileSnapshot,
-    ended: Mapping[str, int],
+    ended: Mapping[str, Ended],
     now: int,
 ) -> Comparison:
-    """Compare. `ended` holds the commands that ended on this link, with their last event.
+    """Compare. `ended` holds the commands that ended on this link.
 
     Raises: `Repeated`.
     """
@@ -76,6 +84,13 @@ def compare(
     for state in states.values():
         verdict.judge_stranger(state, ended.get(state.issue_uuid))
     return verdict.comparison()
+
+
+def is_whole(state: w.ReconcileCommandState, known: Ended) -> bool:
+    """Whether every event of a command that ended at the client is here: of the same request, for
+    another one's under the same uuid are not."""
+    same = state.immutable_request_sha256 == known.digest
+    return same and state.last_client_event_seq <= known.last
 
 
 class _Verdict:
@@ -119,15 +134,15 @@ class _Verdict:
         if not belief.ended:
             self.lost.append((belief.uuid, why))
 
-    def judge_stranger(self, state: w.ReconcileCommandState, last: int | None) -> None:
+    def judge_stranger(self, state: w.ReconcileCommandState, known: Ended | None) -> None:
         """A command that is no target. A tombstone needs nothing."""
         if state.tombstoned:
             return
         if state.lifecycle not in ENDED:
             self.terminate.append(state.issue_uuid)
-        elif last is None:
+        elif known is None:
             self.unclear.append(state)
-        elif state.last_client_event_seq <= last:
+        elif is_whole(state, known):
             self.discard.append(state.issue_uuid)
         else:
             self.terminate.append(state.issue_uuid)

@@ -139,11 +139,11 @@ class Serving:
         return self._daemon.settings.platform != "windows" or signal is not c.Signal.HANGUP
 
     def _signal(self, command: Retained, signal: c.Signal) -> Steps:
-        """An agent that runs elsewhere has no process to signal: all but a hangup end it. No
-        worker may refuse a kill, so it is put both ways."""
+        """An agent that runs elsewhere has no process to signal: all but a hangup end it, and
+        while it is only queued that too. No worker may refuse a kill, so it is put both ways."""
         ask = self._daemon.ask
         cancel = c.CancelRun(command.run, reason=f"signal {signal.value}")
-        if not command.on_host and signal is not c.Signal.HANGUP:
+        if not command.on_host and (signal is not c.Signal.HANGUP or not command.running):
             return ask(command.uuid, cancel, SIGNAL)
         send = c.SignalRun(command.run, signal)
         if signal is not c.Signal.KILL:

@@ -97,11 +97,12 @@ TABLE: Final[Mapping[Peer, Mapping[Phase, Mapping[Kind, Phase]]]] = MappingProxy
 
 
 def after(phase: Phase, sender: Peer, kind: Kind) -> Phase:
-    """The phase behind a message of `kind` from `sender`. An `AgentError` may always come.
+    """The phase behind a message of `kind` from `sender`. An `AgentError` may always come, but for
+    a client's before its hello: nothing comes before that.
 
     Raises: `OutOfPlace`.
     """
-    if kind is w.AgentError:
+    if kind is w.AgentError and (phase, sender) != (P.HELLO, Peer.CLIENT):
         return phase
     following = TABLE[sender][phase].get(kind)
     if following is None:

@@ -198,6 +198,10 @@ def looked_for(talk: Talk, uuid: str) -> object:
     return key
 
 
+NOTES = {DIGEST: state_of(make_run(OTHER)).immutable_request_sha256.hex()}
+"""What the journal keeps of a run whose request went out."""
+
+
 @pytest.mark.parametrize(
     ("native_seq", "discarded"),
     [(9, True), (8, False)],
@@ -207,7 +211,11 @@ def test_an_operators_run_that_ended_there_is_found_by_its_name(
 ) -> None:
     origin = Origin("admin", OTHER)
     known = make_run(
-        f"admin/{OTHER}", origin=origin, native_seq=native_seq, state=RunState.SUCCEEDED
+        f"admin/{OTHER}",
+        origin=origin,
+        native_seq=native_seq,
+        state=RunState.SUCCEEDED,
+        notes=NOTES,
     )
     ended = state_of(make_run(OTHER), lifecycle=Lifecycle.EXITED, last_client_event_seq=9)
     with talk_to_server() as talk:
@@ -236,13 +244,25 @@ def test_the_time_until_a_canceled_command_is_killed_runs_on_over_links() -> Non
 def test_what_ended_there_is_discarded_if_the_journal_has_all_of_it(
     native_seq: int, state: RunState, discarded: bool
 ) -> None:
-    known = make_run(OTHER, native_seq=native_seq, state=state)
+    known = make_run(OTHER, native_seq=native_seq, state=state, notes=NOTES)
     ended = state_of(known, lifecycle=Lifecycle.EXITED, last_client_event_seq=9)
     with talk_to_server() as talk:
         key = looked_for(reconciled(talk, [], ended), OTHER)
         talk.reply(key, Accepted(known, known))
         terminate, discard = ((), (OTHER,)) if discarded else ((OTHER,), ())
         assert talk.steps()[0] == w.ReconcileResult(terminate, discard)
+
+
+@pytest.mark.parametrize("notes", [{}, {DIGEST: "ab" * 32}])
+def test_what_ended_there_and_was_another_request_here_is_terminated(
+    notes: dict[str, str],
+) -> None:
+    known = make_run(OTHER, native_seq=9, state=RunState.SUCCEEDED, notes=notes)
+    ended = state_of(known, lifecycle=Lifecycle.EXITED, last_client_event_seq=9)
+    with talk_to_server() as talk:
+        key = looked_for(reconciled(talk, [], ended), OTHER)
+        talk.reply(key, Accepted(known, known))
+        assert talk.steps()[0] == w.ReconcileResult((OTHER,), ())
 
 
 def test_what_ended_there_and_is_unknown_here_is_terminated() -> None:

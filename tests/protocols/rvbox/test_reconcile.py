@@ -8,6 +8,7 @@ from fleetgate.protocols.rvbox.reconcile import (
     ENDED,
     Belief,
     Comparison,
+    Ended,
     Repeated,
     Round,
     compare,
@@ -26,7 +27,8 @@ def judged(
     belief: Belief | None, state: w.ReconcileCommandState | None, **ended: int
 ) -> Comparison:
     snapshot = w.ReconcileSnapshot(() if state is None else (state,))
-    return compare([] if belief is None else [belief], snapshot, ended, NOW)
+    known = {uuid: Ended(last, OURS) for uuid, last in ended.items()}
+    return compare([] if belief is None else [belief], snapshot, known, NOW)
 
 
 def but(**members: object) -> Comparison:
@@ -104,6 +106,11 @@ def test_what_ended_there_and_was_given_up_here_is_terminated() -> None:
     assert judged(None, STATE, u=8) == but(terminate=("u",))
 
 
+def test_another_request_that_ended_there_under_an_ended_uuid_is_terminated() -> None:
+    state = attrs.evolve(STATE, lifecycle=Lifecycle.EXITED, immutable_request_sha256=THEIRS)
+    assert judged(None, state, u=8) == but(terminate=("u",))
+
+
 @pytest.mark.parametrize("lifecycle", sorted(ENDED))
 def test_what_ended_there_and_is_unknown_on_this_link_is_unclear(lifecycle: int) -> None:
     state = attrs.evolve(STATE, lifecycle=lifecycle)
@@ -149,10 +156,10 @@ DIGESTS = st.sampled_from([OURS, THEIRS])
         ),
         unique_by=lambda state: state.issue_uuid,
     ),
-    st.dictionaries(UUIDS, st.integers(0, 9)),
+    st.dictionaries(UUIDS, st.builds(Ended, st.integers(0, 9), DIGESTS)),
 )
 def test_every_target_has_one_fate_and_every_stranger_one_answer(
-    beliefs: list[Belief], states: list[w.ReconcileCommandState], ended: dict[str, int]
+    beliefs: list[Belief], states: list[w.ReconcileCommandState], ended: dict[str, Ended]
 ) -> None:
     seen = compare(beliefs, w.ReconcileSnapshot(tuple(states)), ended, NOW)
     fates = [state.issue_uuid for state in seen.kept]

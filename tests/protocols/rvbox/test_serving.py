@@ -213,6 +213,22 @@ def test_what_runs_at_an_agent_is_canceled(kind: int) -> None:
         submitted(talk, signal(kind), CancelRun(RUN, reason=f"signal {name}"))
 
 
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+def test_any_signal_cancels_what_is_queued_at_an_agent(kind: int) -> None:
+    adapted = make_command(routed=RunSpec(Prompt("make")), state=RunState.STARTING)
+    name = w.SignalKind(kind).name.lower()
+    with talk_to_client() as talk:
+        greeted_client(talk, [adapted])
+        submitted(talk, signal(kind), CancelRun(RUN, reason=f"signal {name}"))
+
+
+def test_a_hangup_of_what_an_agent_works_on_is_its_workers_to_judge() -> None:
+    adapted = make_command(routed=RunSpec(Prompt("make")), state=RunState.RUNNING)
+    with talk_to_client() as talk:
+        greeted_client(talk, [adapted])
+        submitted(talk, signal(4), SignalRun(RUN, Signal.HANGUP))
+
+
 @pytest.mark.parametrize("kind", [0, 5, 77])
 def test_a_number_that_is_no_signal_is_an_invalid_argument(kind: int) -> None:
     with talk_to_client() as talk:

@@ -126,7 +126,13 @@ def test_a_gateway_that_cannot_admit_asks_to_try_later() -> None:
 
 @pytest.mark.parametrize(
     "payload",
-    [w.ReconcileSnapshot(), w.ClientCapacity(), w.ServerWelcome(), w.Unknown()],
+    [
+        w.ReconcileSnapshot(),
+        w.ClientCapacity(),
+        w.AgentError(),
+        w.ServerWelcome(),
+        w.Unknown(),
+    ],
 )
 def test_anything_before_hello_is_a_violation(payload: w.Payload) -> None:
     with talk_to_server() as talk:
