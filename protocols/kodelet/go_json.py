@@ -2,7 +2,8 @@
 
 Reading is more lenient than RFC 8259 asks: bytes that are no UTF-8 and halves of surrogate
 pairs become U+FFFD, and of a key that comes twice the later one holds. Writing is compact,
-in the order given, with `<`, `>` and `&` escaped.
+in the order given, with `<`, `>` and `&` escaped. A number that Python would write otherwise
+keeps its spelling until it goes to the core.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def load(data: bytes) -> Any:
 
     Integers beyond int64 and uint64 become floats, and a number that no float holds an
     infinity: it is refused only where it is read. `DEPTH` containers may be inside each other.
+    A float that is written otherwise than Python would is `Spelt`.
 
     Raises: `Malformed`.
     """
@@ -83,14 +85,31 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return ordered
 
 
+class Spelt(float):
+    """A number as it came: `1E2` and `1.50` are passed through as they are (W 4.4)."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> Spelt:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return value if repr(value) == text else Spelt(text)
+
+
 def _integer(text: str) -> int | float:
     if text == "-0":
-        return -0.0
+        return Spelt(text)
     if len(text) <= _LONGEST_INTEGER:
         value = int(text)
         if -(2**63) <= value < 2**64:
             return value
-    return float(text)
+    return Spelt(text)
 
 
 def _constant(text: str) -> Any:
@@ -98,8 +117,32 @@ def _constant(text: str) -> Any:
 
 
 _decoder: Final = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
 )
+
+
+def _any_spelt(value: Json) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_any_spelt, value.values()))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return any(map(_any_spelt, value))
+    return isinstance(value, Spelt)
+
+
+def unspelt(value: Json) -> Json:
+    """The value as the core keeps it: numbers, however they were written."""
+    return _unspelt(value) if _any_spelt(value) else value
+
+
+def _unspelt(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _unspelt(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_unspelt(each) for each in value]
+    return float(value) if isinstance(value, Spelt) else value
 
 
 def finite(value: Json) -> bool:
@@ -142,8 +185,19 @@ def quote(text: str) -> str:
 
 
 def dump(value: Json) -> str:
-    """Free-form JSON, compact, members in the order they have."""
+    """Free-form JSON, compact, members in the order they have, numbers as they came."""
+    if _any_spelt(value):
+        return _spelt(value)
     return _HALF.sub("\ufffd", _encoder.encode(value)).translate(_ESCAPED)
+
+
+def _spelt(value: Json) -> str:
+    if isinstance(value, Mapping):
+        members = (f"{quote(key)}:{_spelt(each)}" for key, each in value.items())
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{','.join(map(_spelt, value))}]"
+    return value.text if isinstance(value, Spelt) else dump(value)
 
 
 _encoder: Final = json.JSONEncoder(

@@ -15,6 +15,7 @@ from fleetgate.core.ids import SessionId, WorkerId
 from fleetgate.core.json import Json
 from fleetgate.core.worker import InputKind, WorkerInfo
 from fleetgate.protocols.kodelet import wire
+from fleetgate.protocols.kodelet.go_json import unspelt
 from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
 from fleetgate.protocols.kodelet.structs import write
 from fleetgate.protocols.kodelet.tools import CommandSettings, ToolSettings
@@ -145,7 +146,7 @@ def to_spec(
     Raises: `UnsupportedInput` where the tool's template wants what the input has not.
     """
     spec = RunSpec(
-        ToolCall(tool.name, given),
+        ToolCall(tool.name, unspelt(given)),
         workspace=(settings.workspace,),
         timeout=_timeout(given) if isinstance(tool, ToolSettings) else None,
         approvals=opened.client_capabilities.interactive_ui,

@@ -146,7 +146,7 @@ def _message(result: wire.ToolResult) -> str:
 
 
 def _native(executed: wire.ToolExecuted) -> tuple[Json, tuple[Event, ...]]:
-    written: Any = write(executed)
+    written: Any = go_json.unspelt(write(executed))
     size = len(go_json.dump(written))
     if size <= MAX_NATIVE:
         return {NATIVE: written}, ()

@@ -420,3 +420,14 @@ def test_w_15_1_lifecycle_events_are_echoed() -> None:
         params = {"runId": "r1", "event": "user.message", "message": "list the files"}
         play.receive(ask("server:3", "lifecycle.dispatch", params))
         assert one(play) == {"id": "server:3", "result": {"message": "list the files"}}
+
+
+def test_w_4_4_an_input_is_echoed_in_its_own_spelling() -> None:
+    with t.attached(t.play_runner()) as play:
+        t.open_run(play)
+        given = b'{"runId":"r1","event":"tool.call","toolInput": {"b":1E2, "a":[1.50,-0]}}'
+        play.receive(
+            b'{"jsonrpc":"2.0","id":"s","method":"lifecycle.dispatch","params":%s}' % given
+        )
+        (sent,) = play.take()
+        assert b'"result":{"toolInput":{"b":1E2,"a":[1.50,-0]}}' in sent.frame

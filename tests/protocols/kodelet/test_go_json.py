@@ -105,3 +105,20 @@ def test_members_are_found_whatever_their_case_and_the_last_one_holds() -> None:
     assert go_json.has({"JsonRpc": None}, "jsonrpc")
     assert not go_json.has({"jsonrpcs": 1}, "jsonrpc")
     assert not go_json.matches("meßages", "messages")
+
+
+SPELT = '{"z":1E2,"a":[1.50,-0,1e-7,123456789012345678901234567890],"b":1.5}'
+
+
+def test_w_4_4_numbers_keep_their_spelling_until_they_go_to_the_core() -> None:
+    value = go_json.load(SPELT.encode())
+    assert go_json.dump(value) == SPELT
+    core = go_json.unspelt(value)
+    assert core == value
+    assert go_json.dump(core) == ('{"z":100.0,"a":[1.5,-0.0,1e-07,1.2345678901234568e+29],"b":1.5}')
+    assert go_json.canonical(value) == go_json.canonical(core)
+
+
+def test_what_has_no_spelling_of_its_own_is_left_alone() -> None:
+    value = go_json.load(b'{"a":[1,2.5,"x",null]}')
+    assert go_json.unspelt(value) is value
