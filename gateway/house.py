@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final, Protocol
 
 import attrs
@@ -12,7 +13,7 @@ import trio
 
 from fleetgate.core.errors import Refusal
 from fleetgate.core.hub import Hub
-from fleetgate.core.journal.api import Journal, JournalFailing, PutNote
+from fleetgate.core.journal.api import Journal, JournalError, JournalFailing, PutNote
 from fleetgate.core.timers import Clock
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config, ConfigError
@@ -28,6 +29,12 @@ from fleetgate.transports.api import LinkError
 
 INSTANCES: Final = "instance"
 """The journal's space for the durable ids of entries."""
+
+MEMORY: Final = "remembered"
+"""Its space for what the links of an entry want later ones to know."""
+
+MOST_REMEMBERED: Final = 4096
+"""Characters of that; what is longer is not kept."""
 
 STOP_WITHIN: Final = 5.0
 """Seconds that the peers of an entry that is changed or gone may take to be told; then their
@@ -87,6 +94,7 @@ class House:
         self._local = local or {}
         self._rooms: dict[str, _Room] = {}
         self._instances: dict[str, str] = {}
+        self._memory: dict[str, str] = {}
 
     @property
     def keepers(self) -> tuple[Keeper, ...]:
@@ -136,6 +144,8 @@ class House:
                 writes = [PutNote(INSTANCES, name, id.encode()) for name, id in new.items()]
                 await self._journal.commit(writes)
             self._instances = known | new
+            kept = await self._journal.notes(MEMORY)
+            self._memory |= {name: text.decode() for name, text in kept.items()}
         if scope.cancelled_caught:
             # What was in line may yet become durable; the next attempt reads what became of it.
             raise JournalFailing(
@@ -143,12 +153,28 @@ class House:
                 "nothing was changed; see to its disk and try again"
             )
 
+    def _remember(self, name: str, text: str) -> None:
+        """Keep what a link of the entry wants known to later ones. A journal that fails forgets it:
+        nothing may stand on it."""
+        if self._memory.get(name) == text or len(text) > MOST_REMEMBERED:
+            return
+        self._memory[name] = text
+        with suppress(JournalError, ValueError):
+            note = PutNote(MEMORY, name, text.encode())
+            self._journal.enqueue([note], lambda error: None, may_fail=True)
+
     def _keeper(self, entry: Entry | LocalPool, gateway: GatewaySettings) -> Keeper | LocalKeeper:
         if isinstance(entry, LocalPool):
             observer = self._observer.pool(entry)
             return LocalKeeper(entry, state_of(entry, gateway), self.hub, observer)
         around = Surroundings(
-            self.hub, self._clock, gateway.name, self._instances.__getitem__, random.random
+            self.hub,
+            self._clock,
+            gateway.name,
+            self._instances.__getitem__,
+            random.random,
+            self._memory,
+            self._remember,
         )
         return Keeper(
             entry, entry.side(self._adapters[entry.protocol]), around, self._observer.entry(entry)

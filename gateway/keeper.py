@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 import attrs
 import trio
 
 from fleetgate.core.hub import Hub
+from fleetgate.core.json import NOTHING
 from fleetgate.core.timers import Clock
 from fleetgate.gateway.backoff import Backoff
 from fleetgate.gateway.carrying import gatekeeper_of, options_of
@@ -51,13 +52,16 @@ class EntryObserver(Protocol):
 
 @attrs.frozen(slots=True)
 class Surroundings:
-    """What every entry shares. `instance` is an entry's durable id, by name."""
+    """What every entry shares. `instance` is an entry's durable id, by name; `memory` is what
+    each wants to know again, and `remember` puts something there."""
 
     hub: Hub
     clock: Clock
     gateway: str
     instance: Callable[[str], str]
     random: Callable[[], float]
+    memory: Mapping[str, str] = NOTHING
+    remember: Callable[[str, str], None] = lambda name, text: None
 
 
 class Keeper:
@@ -174,6 +178,9 @@ class Keeper:
             return ended
         finally:
             self._drivers.discard(driver)
+            text = connection.remembers()
+            if text:
+                around.remember(self.entry.name, text)
             self._observer.down(peer, reason)
             if not self._drivers:
                 self._emptied.set()
@@ -199,6 +206,7 @@ class Keeper:
             authenticated=certified or (bool(entry.tokens) and not carriage.in_band),
             entropy=secrets.token_bytes(16),
             token=shown,
+            remembered=self._around.memory.get(entry.name, ""),
             identify=keeper.whose,
         )
 

@@ -269,6 +269,8 @@ class Opening:
     authenticated: bool = False
     """Whether the carriage demanded an identity; then `identities` binds the peer."""
     entropy: bytes = attrs.field(default=bytes(16), repr=False)
+    remembered: str = ""
+    """What an earlier link of the entry wanted remembered (`Connection.remembers`)."""
     token: str | None = attrs.field(default=None, repr=False)
     """What this end shows to its peer, where the protocol does so in a message."""
     identify: Callable[[str], str | None] = attrs.field(default=nobody, repr=False, eq=False)
@@ -341,6 +343,14 @@ class Connection:
     def fenced(self, reason: str, now: int) -> Steps:
         """A newer link of the same worker has taken over; nothing from this one counts."""
         return NO_STEPS
+
+    # asked, not told
+
+    def remembers(self) -> str:
+        """What later links of the entry are to be given as `Opening.remembered`, in place of what
+        was kept before; empty: nothing new. At most 4 KiB. Asked once, when the link has ended;
+        kept with the journal."""
+        return ""
 
 
 @attrs.frozen(slots=True)

@@ -28,6 +28,11 @@ def host_id(instance: str) -> str:
     return derive("host_", 18, "host", instance)
 
 
+def registration(server: str, workspace: str) -> str:
+    """What a cached registration is found by (W 7.4): the server it is of, and the workspace."""
+    return derive("", 12, "registration", server, workspace)
+
+
 def connection_id(entropy: bytes) -> str:
     """A connection's diagnostic id."""
     return "conn_" + encoded(entropy[:12])

@@ -28,7 +28,7 @@ from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, wire
 from fleetgate.protocols.kodelet.desk import Desk
-from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, without_id
+from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, remember, without_id
 from fleetgate.protocols.kodelet.open_runs import OpenRuns
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
@@ -38,6 +38,7 @@ from fleetgate.protocols.kodelet.structs import read
 
 _BEAT: Final = "heartbeat"
 _REGISTER: Final = "register"
+STOPPED: Final = "runner process stopped"
 _DEFAULT_INTERVAL_MS: Final = 15_000
 
 
@@ -118,18 +119,22 @@ class RunnerConnection(Connection):
         return self._after(steps)
 
     def drain(self, now: int) -> Steps:
-        """Say goodbye, as an independent runner should (W 15.1)."""
-        if self._phase is Phase.REGISTERED:
-            self._phase = Phase.DETACHED
-            self._deadlines.clear(_BEAT)
-            mine = self._registered
-            goodbye = wire.Goodbye(mine.runner_id, mine.generation, "runner process stopped")
-            self._peer.notify("runner.goodbye", goodbye)
-        return self._after([])
+        """Say goodbye and close, as the genuine runner means to (W 15.1)."""
+        if self._phase is not Phase.REGISTERED:
+            return NO_STEPS
+        self._phase = Phase.DETACHED
+        mine = self._registered
+        self._peer.notify("runner.goodbye", wire.Goodbye(mine.runner_id, mine.generation, STOPPED))
+        return [*self._peer.flush(), Close(1000, STOPPED)]
 
     def closed(self, reason: str, now: int) -> Steps:
         self._peer.end(reason)
         return NO_STEPS
+
+    def remembers(self) -> str:
+        """The id that the control plane gave us, to be shown at the next registration (W 7.4)."""
+        id = self._registered.runner_id
+        return remember(self._settings, self._opening, id) if id else ""
 
     def _after(self, steps: list[Step]) -> Steps:
         if any(isinstance(step, Close) for step in steps):

@@ -7,7 +7,7 @@ import attrs
 from fleetgate.protocols.api import Opening
 from fleetgate.protocols.kodelet import manifest as m
 from fleetgate.protocols.kodelet import wire
-from fleetgate.protocols.kodelet.names import host_id
+from fleetgate.protocols.kodelet.names import host_id, registration
 from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.transcript import stamp
 
@@ -44,6 +44,22 @@ def make_manifest(
     )
 
 
+def remembered_id(settings: RunnerSettings, opening: Opening) -> str:
+    """The runner id of an earlier registration with this server for this workspace, as `remember`
+    wrote it; empty where there is none."""
+    key, _, id = opening.remembered.partition(" ")
+    return id if key == _key(settings, opening) else ""
+
+
+def remember(settings: RunnerSettings, opening: Opening, id: str) -> str:
+    """A registration, to be remembered; nothing of an id that is longer than any name need be."""
+    return f"{_key(settings, opening)} {id}" if len(id) <= settings.run_id_limit else ""
+
+
+def _key(settings: RunnerSettings, opening: Opening) -> str:
+    return registration(opening.peer + settings.path, settings.workspace)
+
+
 def make_registration(settings: RunnerSettings, opening: Opening, digest: str) -> wire.Register:
     """Who we are. The instance is durable, so that the control plane knows us again."""
     name = settings.workspace.rstrip("/").rpartition("/")[2] or "root"
@@ -55,7 +71,7 @@ def make_registration(settings: RunnerSettings, opening: Opening, digest: str) -
     )
     return wire.Register(
         (wire.VERSION,),
-        settings.runner_id,
+        settings.runner_id or remembered_id(settings, opening),
         settings.display_name,
         host,
         wire.Workspace(settings.workspace, name),

@@ -21,9 +21,10 @@ from fleetgate.core.worker import Liveness
 from fleetgate.gateway.config import Config, ConfigError, GatewaySettings
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.connection import Driver
-from fleetgate.gateway.house import INSTANCES, STOP_WITHIN, House
+from fleetgate.gateway.house import INSTANCES, MEMORY, MOST_REMEMBERED, STOP_WITHIN, House
 from fleetgate.gateway.local.pool import LocalPool
-from fleetgate.gateway.testing import PlainSettings, SeenHouse, plain_adapter
+from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenHouse, plain_adapter
+from fleetgate.protocols import api
 from fleetgate.transports.api import Link, LinkError, Options
 from fleetgate.transports.open import open_dialer
 
@@ -98,6 +99,48 @@ async def test_an_entry_has_one_instance_for_the_life_of_the_journal(home: Home)
     await home.house.apply(config(HOSTS))
     await home.house.apply(config(GUI))
     assert (await (await home.dial("gui")).receive()).split()[2] == kept
+
+
+class Rememberer(PlainConnection):
+    """Says what it was given, and wants the number after it remembered."""
+
+    def opened(self, opening: api.Opening, now: int) -> api.Steps:
+        self.next = str(int(opening.remembered or "0") + 1)
+        return (api.Send(opening.remembered.encode()),)
+
+    def remembers(self) -> str:
+        return self.next
+
+
+async def test_what_a_link_wants_remembered_is_told_to_later_ones_whatever_restarts(
+    home: Home,
+) -> None:
+    adapters = {"plain": plain_adapter(make=Rememberer)}
+    for expected in ("", "1", "2"):  # a house of its own each time, on one journal
+        async with trio.open_nursery() as nursery:
+            house = House(home.hub, home.journal, TrioClock(), adapters, SeenHouse(), nursery)
+            await house.apply(config(GUI))
+            link = await home.dial("gui")
+            assert (await link.receive()).decode() == expected
+            await link.close(1000)
+            await wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+    assert await home.journal.notes(MEMORY) == {"gui": b"3"}
+
+
+async def test_what_is_too_long_is_not_remembered(home: Home) -> None:
+    class Talker(PlainConnection):
+        def remembers(self) -> str:
+            return "x" * (MOST_REMEMBERED + 1)
+
+    async with trio.open_nursery() as nursery:
+        adapters = {"plain": plain_adapter(make=Talker)}
+        house = House(home.hub, home.journal, TrioClock(), adapters, SeenHouse(), nursery)
+        await house.apply(config(GUI))
+        await (await home.dial("gui")).close(1000)
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert await home.journal.notes(MEMORY) == {}
 
 
 async def test_routes_change_with_the_config(home: Home) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import attrs
 import pytest
 
 from fleetgate.core import commands as c
@@ -144,14 +145,32 @@ def test_an_interval_of_nothing_is_the_default() -> None:
         assert Wake(play.now + 15 * SECOND) in play.take()
 
 
-def test_drain_says_goodbye() -> None:
+def test_drain_says_goodbye_and_closes() -> None:
     with t.attached(t.play_runner()) as play:
         play.drain()
-        assert one(play) == {
-            "method": "runner.goodbye",
-            "params": {"runnerId": "R", "generation": 1, "reason": "runner process stopped"},
-        }
+        steps = play.take()
+        assert said(steps) == [
+            {
+                "method": "runner.goodbye",
+                "params": {"runnerId": "R", "generation": 1, "reason": "runner process stopped"},
+            }
+        ]
+        assert rest(steps) == [Close(1000, "runner process stopped")]
+    with t.play_runner() as play:
+        t.dial(play)
         play.drain().expect()
+
+
+def test_the_id_that_was_given_is_shown_at_the_next_registration() -> None:
+    with t.attached(t.play_runner()) as play:
+        kept = play.connection.remembers()
+    for settings, shown in (({}, "R"), ({"runner_id": "mine"}, "mine"), ({"path": "/b"}, None)):
+        with t.play_runner(**settings) as play:
+            play.opened(attrs.evolve(t.NORTH, remembered=kept)).take()
+            play.reply(("left", ""), RunList(()))
+            (message,) = said(play.take())
+            assert message["params"].get("runnerId") == shown
+            assert play.connection.remembers() == ""
 
 
 # --- bad input

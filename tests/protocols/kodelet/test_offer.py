@@ -1,8 +1,16 @@
 """What our runner offers."""
 
+import attrs
+
 from fleetgate.protocols.kodelet import manifest as m
 from fleetgate.protocols.kodelet import testing as t
-from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, without_id
+from fleetgate.protocols.kodelet.offer import (
+    make_manifest,
+    make_registration,
+    remember,
+    remembered_id,
+    without_id,
+)
 from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.testing import START
 
@@ -27,3 +35,12 @@ def test_the_registration() -> None:
     assert made == make_registration(SETTINGS, t.NORTH, "d")
     assert without_id(made).runner_id == ""
     assert make_registration(RunnerSettings(), t.NORTH, "").workspace.name == "root"
+
+
+def test_an_id_that_is_longer_than_any_name_is_not_remembered() -> None:
+    settings = RunnerSettings()
+    assert remember(settings, t.NORTH, "x" * 257) == ""
+    kept = attrs.evolve(t.NORTH, remembered=remember(settings, t.NORTH, "x y"))
+    assert remembered_id(settings, kept) == "x y"
+    assert remembered_id(settings, t.NORTH) == ""
+    assert remembered_id(settings, attrs.evolve(kept, peer="elsewhere")) == ""
