@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from pathlib import Path as FilePath
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -136,6 +137,8 @@ def read_entry(
     address = resolve_address(raw.listen or raw.connect or "", base)
     _check(raw, path, flaws)
     _check_address(raw, address, path, flaws)
+    if settings is not None and raw.listen is not None:
+        _check_reach(side_of(adapters[raw.protocol], facing), settings, address, path, flaws)
     token = None if raw.token is None else _secret(raw.token, (*path, "token"), base, flaws)
     tokens = _grants(raw, path, base, flaws)
     if flaws:
@@ -214,6 +217,26 @@ def _check_address(raw: _EntryTable, address: str, path: Path, flaws: list[Flaw]
         parse_address(address)
     except AddressError as error:
         flaws.append(Flaw((*path, "listen" if raw.listen else "connect"), str(error)))
+
+
+def _check_reach(side: Side, settings: Any, address: str, path: Path, flaws: list[Flaw]) -> None:
+    """A protocol may keep its WebSockets to this machine."""
+    use = side.carriage(settings).websocket
+    try:
+        where = parse_address(address)
+    except AddressError:
+        return  # said already
+    bound = use is not None and use.loopback and where.scheme in ("ws", "wss")
+    if bound and where.host != "localhost" and not _is_loopback(where.host):
+        text = f"WebSocket address must be loopback, got {where.host}"
+        flaws.append(Flaw((*path, "listen"), text))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _check(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:

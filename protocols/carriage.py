@@ -26,9 +26,10 @@ class WebSocketUse:
     """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
     are seconds (None: no pings).
 
-    `shown_token` finds the token in a request's headers (lower-case names) where the protocol
-    knows other forms than Bearer. `refuse` answers an upgrade, given the headers and whether the
-    entry's tokens let the peer in (None: let it in).
+    The first of `subprotocols` that a client offers is agreed on; `"*"` stands for any. `loopback`:
+    nobody but this machine is let in. `shown_token` finds the token in a request's headers
+    (lower-case names) where the protocol knows other forms than Bearer. `refuse` answers an
+    upgrade, given the headers and whether the entry's tokens let the peer in (None: let it in).
     """
 
     binary: bool
@@ -38,6 +39,7 @@ class WebSocketUse:
     dead_after: float | None = None
     shown_token: Callable[[Mapping[str, str]], str | None] | None = None
     refuse: Callable[[Mapping[str, str], bool], Denial | None] | None = None
+    loopback: bool = False
 
 
 @attrs.frozen(slots=True)

@@ -12,9 +12,9 @@ FINAL_STATUSES: Final = (401, 403)
 
 
 def choose_subprotocol(offered: Sequence[str], supported: Sequence[str]) -> str | None:
-    """The first offered one that is supported. None is an agreement too: none is required here,
-    and who requires one says so in `authorize`."""
-    return next((name for name in offered if name in supported), None)
+    """The first offered one that is supported; `"*"` supports any. None is an agreement too: none
+    is required here, and who requires one says so in `authorize`."""
+    return next((name for name in offered if name in supported or "*" in supported), None)
 
 
 def refusal(options: Options, opening: Opening) -> Rejection | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from fleetgate.core.worker import InputKind
-from fleetgate.protocols.agency import northbound, southbound
+from fleetgate.protocols.agency import door, southbound
 from fleetgate.protocols.agency.settings import (
     AgencyNorthboundSettings,
     AgencySouthboundSettings,
@@ -24,7 +24,7 @@ from fleetgate.protocols.api import Adapter, Side
 
 ADAPTER: Final = Adapter(
     "agency",
-    northbound=Side(AgencyNorthboundSettings, northbound.AgencyNorthbound, northbound.carriage),
+    northbound=Side(AgencyNorthboundSettings, door.Door, door.carriage),
     southbound=Side(
         AgencySouthboundSettings,
         southbound.AgencySouthbound,

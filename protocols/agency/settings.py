@@ -32,6 +32,9 @@ class AgencyNorthboundSettings:
     server_name: str = "agency-proxy"
     """What hello calls us."""
 
+    server_version: str = "0.1.6"
+    """The version of the genuine daemon that MCP clients are told."""
+
     providers: tuple[str, ...] = ("claude", "codex", "copilot", "grok")
     """Providers that a start may name; grok counts from minor 4 on."""
 

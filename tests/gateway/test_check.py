@@ -107,10 +107,10 @@ def test_a_named_pipe_is_refused_and_nobody_waits_for_its_writer(place: Path, fi
     assert f" {file} cannot be read: it is not a regular file" in problem
 
 
-def test_agency_has_no_websocket(place: Path) -> None:
-    text = HEAD + SOUTH + TLS + NORTH.replace("unix:run/gui.sock", "ws://127.0.0.1:1") + ROUTE
-    assert _problems(place, text) == [
-        "8: north.gui: agency is not carried over WebSocket; use unix:, tcp: or tls:"
+def test_a_client_of_agency_has_no_websocket(place: Path) -> None:
+    south = '[[south]]\nname = "hosts"\nprotocol = "agency"\nconnect = "ws://127.0.0.1:1"\n'
+    assert _problems(place, HEAD + south + NORTH + ROUTE) == [
+        "3: south.hosts: agency is not carried over WebSocket; use unix:, tcp: or tls:"
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from fleetgate.gateway.config_entries import MAX_SECRET, Secret, SecretUnreadable, read_entry
 from fleetgate.gateway.config_reader import Flawed
+from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.testing import plain_adapter
 
 
@@ -93,3 +94,30 @@ def test_a_path_with_a_space_is_an_address(tmp_path: Path) -> None:
     base = tmp_path / "my files"
     read = read_entry("south", table, ("south", 0), base, {"plain": plain_adapter()})
     assert read.address == f"unix:{base}/run/s"
+
+
+@pytest.mark.parametrize(
+    ("listen", "refused"),
+    [
+        ("ws://0.0.0.0:17820", True),
+        ("ws://192.0.2.1:17820", True),
+        ("ws://[::]:17820", True),
+        ("ws://127.0.0.1:17820", False),
+        ("ws://[::1]:17820", False),
+        ("ws://localhost:17820", False),
+        ("unix:/run/x/agency-proxy.sock", False),
+        ("tcp://0.0.0.0:1", False),
+    ],
+)
+def test_case_g61_a_protocol_may_keep_its_websockets_to_this_machine(
+    listen: str, refused: bool, tmp_path: Path
+) -> None:
+    table = {"name": "gui", "protocol": "agency", "listen": listen}
+    if not refused:
+        assert read_entry("north", table, ("north", 0), tmp_path, adapters(())).listens
+        return
+    with pytest.raises(Flawed) as caught:
+        read_entry("north", table, ("north", 0), tmp_path, adapters(()))
+    (flaw,) = caught.value.flaws
+    assert str(flaw.path[-1]) == "listen"
+    assert flaw.message.startswith("WebSocket address must be loopback, got ")

@@ -15,6 +15,8 @@ from fleetgate.transports.upgrade import choose_subprotocol, is_final, offered_h
         (("a", "b"), ("b", "a"), "a"),
         (("x", "b"), ("a", "b"), "b"),
         (("x",), ("a",), None),
+        (("x", "y"), ("*",), "x"),
+        ((), ("*",), None),
     ],
 )
 def test_the_first_offered_that_we_support(
