@@ -135,7 +135,8 @@ class Dispatcher:
         if worker.free is not None:
             worker.free -= 1
         slot.mark = (worker.epoch, START)
-        first = c.StartRun(run.id, run.work, run.origin)
+        spec = self._roster.sessions.resuming(run)
+        first = c.StartRun(run.id, spec, run.origin)
         self._perform(worker, c.Order(run.id, START, first, created=run.created))
         self.advance(slot)
 
@@ -237,7 +238,8 @@ class Dispatcher:
         seen = slot.seen()
         _, last = slot.mark
         orders = tuple(o.order for n, o in sorted(slot.orders.items()) if n <= last)
-        return Held(attrs.evolve(seen, spec=seen.work), orders)
+        spec = seen.work if seen.accepted else self._roster.sessions.resuming(seen)
+        return Held(attrs.evolve(seen, spec=spec), orders)
 
     def resume(self, worker: Worker) -> None:
         """The worker is ready: hand over what came while it compared."""

@@ -35,8 +35,8 @@ class Limits:
     refused `resource_exhausted`: sixteen of the largest frames, as for a script."""
 
     order_size: int = (1 << 20) - 1024
-    """Bytes of one input. Above it, `invalid_argument`: agency and rvbox frames end at 1 MiB,
-    with what stands around the input in them."""
+    """Bytes of one input. Above it, `invalid_argument`: the smallest frames of any protocol
+    end at 1 MiB, with what stands around the input in them."""
 
     answer_within: int = 10 * SECOND
     """How long a command waits for its commit before it is answered `unavailable`: longer
@@ -52,4 +52,4 @@ class Limits:
 
     end_margin: int = 30 * SECOND
     """How long after its timeout a run may take to end at a worker before the hub ends it:
-    rvbox gives a process 10 s after TERMINATE, and links have delays."""
+    a process is given 10 s after TERMINATE, and links have delays."""

@@ -6,6 +6,9 @@ import json
 from collections import OrderedDict
 from typing import Final
 
+import attrs
+
+from fleetgate.core.commands import RunSpec
 from fleetgate.core.ids import SessionId, WorkerId
 from fleetgate.core.run import Run
 from fleetgate.core.session import Session, bind, opened
@@ -44,6 +47,17 @@ class Sessions:
         """The worker that a session of the pool lives at, if it is known."""
         session = self._known.get(_key(pool, name))
         return None if session is None else session.worker
+
+    def resuming(self, run: Run) -> RunSpec:
+        """The spec that a worker is given: a run that continues a session by our id names the
+        worker's own, where this very worker has said it."""
+        work = run.work
+        if not work.session or work.resume is not None:
+            return work
+        session = self._known.get(_key(run.pool, work.session))
+        if session is None or session.worker != run.worker or session.native_session is None:
+            return work
+        return attrs.evolve(work, resume=session.native_session)
 
     def open(self, run: Run, native_session: str, worker: WorkerId) -> Session | None:
         """A worker named the session of a run; the session as it is now. A name above

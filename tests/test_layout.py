@@ -86,6 +86,29 @@ def test_no_protocol_names_another(name: str) -> None:
     assert naming == set()
 
 
+PAIRED: dict[str, str] = {
+    "gateway/registry.py": "the list of protocols",
+    "gateway/promise.py": "what is promised for each protocol's workers, as one table",
+    "gateway/fakes": "one module for each fake, and their list",
+    "gateway/demo": "shows pairs",
+    "gateway/bench": "measures one pair",
+}
+"""Where a file may name two protocols, and why. This list can only shrink, too."""
+
+
+def test_there_is_no_code_for_a_pair_of_protocols() -> None:
+    names = re.compile(rf"\b({'|'.join(PROTOCOLS)})\b", re.IGNORECASE)
+    paired = {
+        str(path)
+        for path in sources()
+        if path.parts[0] in ("core", "gateway", "protocols")
+        and len({found.lower() for found in names.findall((ROOT / path).read_text())}) > 1
+    }
+    allowed = {path: reason for path in paired for reason in PAIRED if path.startswith(reason)}
+    assert paired - set(allowed) == set(), "a bridge is one translation in and another out"
+    assert set(PAIRED) - set(allowed.values()) == set(), "take these out of the list"
+
+
 # --- tests mirror the rooms
 
 

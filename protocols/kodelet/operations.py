@@ -121,7 +121,7 @@ class Operations:
         if operation.canceled and outcome.state is RunState.CANCELED:
             self._peer.fail(request, CANCELED)
         elif operation.command:
-            answer = outcome.text if outcome.text is not None else operation.transcript.answer
+            answer = outcome.text or operation.transcript.answer
             self._respond(operation, answer or outcome.message)
         else:
             done = conclude(operation.work, operation.transcript, outcome, now)

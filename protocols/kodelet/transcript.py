@@ -19,7 +19,7 @@ from fleetgate.core.json import Json
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import go_json, wire
 from fleetgate.protocols.kodelet.translate import NATIVE
-from fleetgate.protocols.kodelet.translate_events import read_executed
+from fleetgate.protocols.kodelet.translate_events import exit_text, read_executed
 
 DISPLAY_LIMIT: Final = 131_072
 """Bytes of `displayOutput`, its marker included (W 11.3)."""
@@ -129,7 +129,7 @@ def conclude(work: Work, transcript: Transcript, outcome: Outcome, now: int) -> 
     kept = _kept(outcome)
     if kept is not None:
         return kept
-    answer = outcome.text if outcome.text is not None else transcript.answer
+    answer = outcome.text or transcript.answer
     failure = _failure(outcome)
     result = _result(work, answer, transcript.said, failure, now, outcome.exit_code)
     return wire.ToolExecuted(given(work.input), result)
@@ -164,7 +164,7 @@ def _failure(outcome: Outcome) -> str | None:
     if outcome.message:
         return outcome.message
     if outcome.exit_code is not None:
-        return f"exit code {outcome.exit_code}"
+        return exit_text(outcome.exit_code)
     return f"the run ended as {outcome.state.value}"
 
 

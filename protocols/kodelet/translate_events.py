@@ -132,7 +132,7 @@ def to_outcome(executed: wire.ToolExecuted, *, shell: bool) -> tuple[Outcome, tu
     outcome = Outcome(
         RunState.FAILED if failed else RunState.SUCCEEDED,
         Reason.ERROR if failed and not shell else Reason.EXITED,
-        _message(result) if failed and not (exit_code and exit_code > 0) else "",
+        _message(result, exit_code) if failed else "",
         exit_code=exit_code,
         text=None if shell else text_of(result)[:_PIECE],
         native=native,
@@ -140,9 +140,17 @@ def to_outcome(executed: wire.ToolExecuted, *, shell: bool) -> tuple[Outcome, tu
     return outcome, said
 
 
-def _message(result: wire.ToolResult) -> str:
-    """What went wrong; a command's exit code says it by itself."""
-    return result.error or result.structured.error or "the tool failed"
+def _message(result: wire.ToolResult, exit_code: int | None) -> str:
+    """What went wrong. A command's exit code says it by itself, and needs no words."""
+    said = result.error or result.structured.error
+    if exit_code and exit_code > 0:
+        return "" if said == exit_text(exit_code) else said
+    return said or "the tool failed"
+
+
+def exit_text(code: int) -> str:
+    """What a failure is called of which nothing but the exit code is known."""
+    return f"exit code {code}"
 
 
 def _native(executed: wire.ToolExecuted) -> tuple[Json, tuple[Event, ...]]:

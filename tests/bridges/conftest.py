@@ -1,275 +1,151 @@
-"""A whole bridge in virtual time: a controller, the gateway and a worker, each a hub of its
-own, on links in memory.
-
-The controller plays the asking side of one protocol, the gateway faces it with that
-protocol's other side and faces the worker with another protocol. Only the worker's own
-doings are made by hand; every frame between the three is the real one.
-"""
+"""Whole bridges in virtual time, and what each protocol can show (powers.toml)."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+import tomllib
+from collections.abc import AsyncIterator
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-import trio
 from trio.testing import MockClock
 
-from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.adaptation import AS_IT_IS, Adaptation, ToCommand
-from fleetgate.core.answers import Accepted
-from fleetgate.core.hub import Hub
-from fleetgate.core.hub_testing import HandWorker, TrioClock, hub_on, worker_info
-from fleetgate.core.ids import RunId, Seq, WorkerId
-from fleetgate.core.journal.api import Journal
-from fleetgate.core.journal.memory import open_memory_journal
-from fleetgate.core.routing import OPERATOR, Route
-from fleetgate.core.run import Run
-from fleetgate.core.templates import parse
-from fleetgate.core.worker import InputKind
-from fleetgate.gateway.config import Config, GatewaySettings
-from fleetgate.gateway.config_entries import Entry, side_of
-from fleetgate.gateway.house import House
-from fleetgate.gateway.registry import adapters
-from fleetgate.gateway.testing import SeenHouse
+from fleetgate.core.events import Stream
+from fleetgate.core.ids import RunId
+from fleetgate.gateway.fidelity.bridge import Bridge, open_bridge
 
-PROMPT_TO_ARGV = Adaptation(prompt=ToCommand(argv=(parse("sh"), parse("-c"), parse("{prompt}"))))
+POWERS: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("powers.toml").read_text()
+)
+PAIRS = [f"{north}-{south}" for north, south in product(POWERS, POWERS)]
+
+_KINDS = {
+    e.TextProduced: ("text", "text"),
+    e.ReasoningProduced: ("reasoning", "text"),
+    e.ToolCalled: ("call", "input"),
+    e.ToolReturned: ("result", "output"),
+    e.ApprovalRequested: ("approval", "title"),
+}
 
 
-@attrs.define
-class Member:
-    """One of the three: a hub with its entries, on a journal that outlives it."""
+def shown_as(event: e.Event) -> tuple[str, str]:
+    """What an event is called in powers.toml, and what it says."""
+    if isinstance(event, e.OutputProduced):
+        return event.stream.value, event.data.decode()
+    if isinstance(event, e.UsageReported):
+        return "usage", f"{event.input_tokens} {event.output_tokens}"
+    name, member = _KINDS.get(type(event), ("", ""))
+    return name, str(getattr(event, member)) if member else ""
 
-    config: Config
-    journal: Journal
-    inputs: Mapping[str, frozenset[InputKind]] = attrs.field(factory=dict)
-    seen: SeenHouse = attrs.field(factory=SeenHouse)
-    _hub: Hub | None = None
-    _house: House | None = None
-    _scope: trio.CancelScope | None = None
-    _down: trio.Event = attrs.field(factory=trio.Event)
+
+@attrs.frozen
+class Expected:
+    """What a pair must do, derived from what its two protocols can."""
+
+    north: dict[str, Any]
+    south: dict[str, Any]
+
+    def arrives(self, said: str) -> str:
+        """As what something that the worker says is seen at the controller; "": not at all."""
+        at_gateway = self.south["shows"][said]
+        return self.north["shows"][at_gateway] if at_gateway else ""
 
     @property
-    def hub(self) -> Hub:
-        assert self._hub is not None
-        return self._hub
+    def takes_input(self) -> bool:
+        return self.north["input"] and self.south["input"]
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Be up until `stop`."""
-        self._down = trio.Event()
-        try:
-            with trio.CancelScope() as self._scope:
-                async with hub_on(self.journal) as self._hub, trio.open_nursery() as nursery:
-                    self._house = House(
-                        self._hub,
-                        self.journal,
-                        TrioClock(),
-                        adapters(()),
-                        self.seen,
-                        nursery,
-                        self.inputs,
-                    )
-                    assert await self._house.apply(self.config) == []
-                    task_status.started()
-                    await trio.sleep_forever()
-        finally:
-            self._down.set()
+    @property
+    def answers(self) -> str:
+        """How the controller answers an approval: "approval", "input", or "" for not at all."""
+        if self.arrives("approval") == "approval":
+            return "approval"
+        asked_by_line = self.south if self.south["answers"] == "input" else self.north
+        reaches = self.takes_input if asked_by_line is self.south else self.north["input"]
+        return "input" if reaches else ""
 
-    async def stop(self) -> None:
-        """Be gone, as a killed process is."""
-        assert self._scope is not None
-        self._scope.cancel()
-        await self._down.wait()
+    @property
+    def continues(self) -> str:
+        """What a second run of a session has at the worker: "resume", "session", or "" """
+        if "resume" in self.south["carries"] and self.north["carries"]:
+            return "resume"
+        both = set(self.south["carries"]) & set(self.north["carries"])
+        return "session" if "session" in both else ""
 
-    async def drain(self) -> None:
-        """Stop as the first SIGTERM does it: refuse runs, tell every peer, end the links."""
-        assert self._house is not None
-        self.hub.drain()
-        await self._house.drain()
+    def failure(self, reason: str) -> str:
+        """The reason that the controller is given for one of a failure at the worker."""
+        told: str = self.north["failures"][self.south["failures"][reason]]
+        return told
 
-    def cut(self, entry: str) -> None:
-        """Cut the links of an entry without a word."""
-        assert self._house is not None
-        for keeper in self._house.keepers:
-            if keeper.entry.name == entry:
-                for driver in keeper.drivers:
-                    driver.drop()
+    def keeps_words(self, reason: str) -> bool:
+        """Whether the controller gets the words of a failure."""
+        told = self.south["failures"][reason]
+        return reason in self.south["messages"] and told in self.north["messages"]
 
-    def faults(self) -> list[BaseException]:
-        return [
-            f for entry in self.seen.entries.values() for link in entry.links for f in link.faults
-        ]
+    @property
+    def overdue(self) -> str:
+        """The reason that the controller is given where the run's time is over: the worker's,
+        if the worker is told of it, else its own."""
+        told = self.north["timeout"] and self.south["timeout"]
+        return self.failure("timed_out") if told else "timed_out"
+
+    @property
+    def outlives(self) -> dict[str, bool]:
+        """Whether a run outlives the loss of a link, and the restart of the gateway."""
+        north, south = self.north["resumes"], self.south["resumes"]
+        return {"gui": north, "hosts": south, "restart": north and south}
 
 
-@attrs.define
-class Bridge:
-    """The three, with a hand-made worker at the far end."""
-
-    controller: Member
-    gateway: Member
-    host: Member
-    nursery: trio.Nursery
-    worker: HandWorker | None = None
-    events: dict[RunId, list[e.Recorded]] = attrs.field(factory=dict)
-
-    async def up(self) -> None:
-        for member in (self.gateway, self.host, self.controller):
-            await self.nursery.start(member.run)
-        await self.join()
-
-    async def join(self, free: int | None = None) -> HandWorker:
-        """The hand-made worker comes (back) to the host."""
-        info = worker_info(numbered_input=True, enforces_timeout=True)
-        info = attrs.evolve(info, id=WorkerId("local/w"), pool="local")
-        self.worker = HandWorker(self.host.hub, info)
-        await self.worker.join(free)
-        return self.worker
-
-    async def start(self, name: str = "r1", prompt: str = "go", **spec: Any) -> RunId:
-        run = RunId(name)
-        asked = c.RunSpec(c.Prompt(prompt, provider="claude"), interactive=True, **spec)
-        await self.controller.hub.submit(c.StartRun(run, asked, c.Origin(OPERATOR, name)))
-        self.events[run] = []
-        self.nursery.start_soon(self._follow, run)
-        return run
-
-    async def _follow(self, run: RunId) -> None:
-        with self.controller.hub.follow(run, Seq(0)) as follower:
-            async for batch in follower:
-                self.events[run] += batch
-
-    async def given(self, prompt: str = "go") -> RunId:
-        """Wait until the worker was given the run that came from `prompt`; its id there."""
-        found: list[RunId] = []
-
-        def look() -> bool:
-            assert self.worker is not None
-            found[:] = [
-                order.run
-                for order in self.worker.port.orders
-                if isinstance(order.command, c.StartRun) and _asks(order.command.spec.input, prompt)
-            ]
-            return bool(found)
-
-        await until(look)
-        assert len(found) == 1, "a run was given out more than once"
-        return found[0]
-
-    def say(self, run: RunId, *events: e.Event) -> None:
-        assert self.worker is not None
-        assert self.worker.record(run, *events)
-
-    async def seen(self, run: RunId) -> Run:
-        answer = await self.controller.hub.submit(c.DescribeRun(run))
-        assert isinstance(answer, Accepted)
-        assert answer.after is not None
-        return answer.after
-
-    async def ended(self, run: RunId) -> e.Outcome:
-        """Wait for the run's end at the controller."""
-
-        def over() -> bool:
-            return any(isinstance(r.event, e.RunFinished) for r in self.events[run])
-
-        await until(over)
-        (outcome,) = (
-            r.event.outcome for r in self.events[run] if isinstance(r.event, e.RunFinished)
-        )
-        return outcome
-
-    def texts(self, run: RunId) -> str:
-        return "".join(
-            r.event.text for r in self.events[run] if isinstance(r.event, e.TextProduced)
-        )
-
-    def check(self, run: RunId) -> None:
-        """One sequence, at the controller and as its peer numbered it."""
-        seqs = [r.seq for r in self.events[run]]
-        assert seqs == list(range(1, len(seqs) + 1))
-        native = [r.source.seq for r in self.events[run] if r.source is not None and r.source.seq]
-        assert native == sorted(set(native))
-        assert list(dict.fromkeys(native)) == list(range(1, len(set(native)) + 1))
-        for member in (self.controller, self.gateway, self.host):
-            assert member.faults() == []
+@pytest.fixture(params=PAIRS)
+def pair(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
-def _asks(given: c.Input, prompt: str) -> bool:
-    """Whether it is the command that `PROMPT_TO_ARGV` makes, on its way through a shell tool
-    too."""
-    argv = ("sh", "-c", prompt)
-    if not isinstance(given, c.ShellCommand):
-        return False
-    return given.argv == argv or (given.line or "").endswith(shlex.join(argv))
+@pytest.fixture
+def expected(pair: str) -> Expected:
+    north, _, south = pair.partition("-")
+    return Expected(POWERS[north], POWERS[south])
 
 
-async def until(holds: Callable[[], bool], seconds: float = 600) -> None:
-    """Wait, in virtual time, until something holds."""
-    with trio.fail_after(seconds):
-        while not holds():  # noqa: ASYNC110 - what is waited for has no event, and time is virtual
-            await trio.sleep(0.05)
-
-
-def entry(facing: Any, name: str, protocol: str, address: str, listens: bool) -> Entry:
-    settings = side_of(adapters(())[protocol], facing).settings()
-    return Entry(facing, name, protocol, address, listens, settings)
-
-
-LISTENING_NORTH = {"agency"}
-"""Protocols whose worker side listens; the others' dial."""
-
-NO_PROMPTS = {"kodelet", "rvbox"}
-"""Protocols whose workers take no prompts: the controller adapts them already."""
-
-
-def make_config(name: str, south: list[Entry], north: list[Entry], *routes: Route) -> Config:
-    settings = GatewaySettings("memory:", name=name)
-    return Config(f"{name}.toml", settings, tuple(south), tuple(north), routes)
-
-
-@asynccontextmanager
-async def bridge(north: str, south: str) -> AsyncIterator[Bridge]:
-    """A bridge from `north` to `south`, up."""
-    up = north in LISTENING_NORTH
-    down = south in LISTENING_NORTH
-    controller = make_config(
-        "controller",
-        [entry("south", "fleet", north, "memory:gui", not up)],
-        [],
-        Route(OPERATOR, "fleet", adapt=PROMPT_TO_ARGV if north in NO_PROMPTS else AS_IT_IS),
-    )
-    gateway = make_config(
-        "gateway",
-        [entry("south", "hosts", south, "memory:hosts", not down)],
-        [entry("north", "gui", north, "memory:gui", up)],
-        Route("gui", "hosts", adapt=PROMPT_TO_ARGV),
-    )
-    host = make_config(
-        "host",
-        [],
-        [entry("north", "server", south, "memory:hosts", down)],
-        Route("server", "local"),
-    )
-    async with AsyncExitStack() as stack:
-        journals = [await stack.enter_async_context(open_memory_journal()) for _ in range(3)]
-        nursery = await stack.enter_async_context(trio.open_nursery())
-        made = Bridge(
-            Member(controller, journals[0]),
-            Member(gateway, journals[1]),
-            Member(host, journals[2], {"local": frozenset(InputKind)}),
-            nursery,
-        )
-        await made.up()
+@pytest.fixture
+async def bridge(pair: str, autojump_clock: MockClock) -> AsyncIterator[Bridge]:
+    north, _, south = pair.partition("-")
+    async with open_bridge(north, south) as made:
         yield made
-        nursery.cancel_scope.cancel()
+        for run in made.events:
+            made.check(run)
+
+
+@pytest.fixture
+def seen_as() -> Any:
+    """As what a word is seen at the controller: the names of powers.toml."""
+
+    def look(bridge: Bridge, run: RunId, word: str) -> set[str]:
+        shown = [shown_as(recorded.event) for recorded in bridge.events[run]]
+        return {name for name, said in shown if word in said}
+
+    return look
+
+
+@pytest.fixture
+def words() -> Any:
+    """All text and output of a run at the controller, in order."""
+
+    def joined(bridge: Bridge, run: RunId) -> str:
+        shown = [shown_as(recorded.event) for recorded in bridge.events[run]]
+        return "".join(said for name, said in shown if name in ("text", *_STREAMS))
+
+    return joined
+
+
+_STREAMS = tuple(stream.value for stream in Stream)
 
 
 @pytest.fixture
 async def agency_to_rvbox(autojump_clock: MockClock) -> AsyncIterator[Bridge]:
-    async with bridge("agency", "rvbox") as made:
+    async with open_bridge("agency", "rvbox") as made:
         yield made
 
 
@@ -281,5 +157,5 @@ async def kodelet_bridge(
 ) -> AsyncIterator[Bridge]:
     """A bridge with kodelet on one side, or on both."""
     north, _, south = request.param.partition("-")
-    async with bridge(north, south) as made:
+    async with open_bridge(north, south) as made:
         yield made

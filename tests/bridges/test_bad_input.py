@@ -90,7 +90,7 @@ async def answers(link: Link) -> list[bytes]:
 async def test_a_bad_agency_client_ends_alone(
     agency_to_rvbox, autojump_clock, frame: bytes
 ) -> None:
-    link = await dial("gui")
+    link = await dial("agency-rvbox-up")
     await link.send(frame)
     for said in await answers(link):
         assert SECRET not in said
@@ -99,7 +99,7 @@ async def test_a_bad_agency_client_ends_alone(
 
 @pytest.mark.parametrize("frame", RVBOX, ids=range(len(RVBOX)))
 async def test_a_bad_rvbox_host_ends_alone(agency_to_rvbox, autojump_clock, frame: bytes) -> None:
-    link = await dial("hosts")
+    link = await dial("agency-rvbox-down")
     await link.send(frame)
     said = await answers(link)
     assert len(said) <= 3

@@ -76,3 +76,15 @@ def test_a_name_is_forgotten_in_every_pool_but_what_was_opened_since() -> None:
     assert sessions.home(make_run("b", resume="other")) == ONE
     assert sessions.forget_worker(ONE) == ["b/other", "b/s"]
     assert sessions.named("s") == {}
+
+
+def test_a_run_that_continues_a_session_by_our_name_resumes_by_its_workers_own() -> None:
+    sessions = Sessions()
+    run = attrs.evolve(make_run(session="mine"), worker=ONE)
+    assert sessions.resuming(run) == run.work
+    sessions.open(run, "native", ONE)
+    assert sessions.resuming(run) == attrs.evolve(run.work, resume="native")
+    chosen = attrs.evolve(make_run(session="mine", resume="chosen"), worker=ONE)
+    elsewhere = attrs.evolve(run, worker=OTHER)
+    for other in (make_run(), chosen, elsewhere, attrs.evolve(run, pool="b")):
+        assert sessions.resuming(other) == other.work

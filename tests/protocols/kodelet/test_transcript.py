@@ -147,3 +147,9 @@ def test_what_started_nothing() -> None:
     refused = tr.refuse("bash", None, "no", START)
     assert (refused.input, refused.result.error) == ({}, "no")
     assert refused.result.structured.metadata is None
+
+
+def test_an_empty_answer_is_none() -> None:
+    outcome = Outcome(RunState.SUCCEEDED, Reason.EXITED, text="")
+    result = tr.conclude(WORK, told(e.TextProduced("x")), outcome, START).result
+    assert "<result>\nx\n</result>" in result.assistant_facing

@@ -146,3 +146,14 @@ def test_commands(value: Any, state: RunState, text: str) -> None:
     assert isinstance(outcome, Outcome)
     assert outcome.state is state
     assert text in outcome.message
+
+
+@pytest.mark.parametrize(("error", "message"), [("exit code 3", ""), ("boom", "boom"), ("", "")])
+def test_a_command_that_failed_keeps_what_says_more_than_its_exit_code(
+    error: str, message: str
+) -> None:
+    metadata = {"exitCode": 3, "output": ""}
+    structured = Structured("bash", False, metadata_type="bash", metadata=metadata)
+    executed = ToolExecuted({}, ToolResult("", error=error, structured=structured))
+    outcome, _ = te.to_outcome(executed, shell=True)
+    assert (outcome.exit_code, outcome.message) == (3, message)

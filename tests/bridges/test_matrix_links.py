@@ -1,0 +1,99 @@
+"""Every pair of protocols: links that are lost, and a gateway that is restarted."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import trio
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.events import Outcome, Reason, RunState
+from fleetgate.core.journal.sqlite import open_sqlite_journal
+from fleetgate.gateway.fidelity.bridge import open_bridge, until
+
+OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
+GONE = (RunState.LOST, RunState.FAILED)
+
+REAL = 0.02
+"""Seconds of real silence before the clock jumps: a journal's thread takes less."""
+
+
+async def begun(bridge, name: str = "r1"):
+    run = await bridge.start(name, name)
+    at_worker = await bridge.given(name)
+    bridge.say(at_worker, e.RunStarted(), e.TextProduced("before\n"))
+    await trio.sleep(2)
+    return run, at_worker
+
+
+async def goes_on(bridge, words, run, at_worker, during: str) -> None:
+    """The run is at work as if nothing had been, and nothing is lost or comes twice."""
+    bridge.say(at_worker, e.TextProduced("after\n"), OK)
+    outcome = await bridge.ended(run)
+    assert outcome.state is RunState.SUCCEEDED
+    assert words(bridge, run) == f"before\n{during}after\n"
+    await bridge.given("r1")
+
+
+async def is_gone(bridge, run, at_worker) -> None:
+    """The run has ended as lost, its worker is told to stop, and the next one works."""
+    outcome = await bridge.ended(run)
+    assert outcome.state in GONE
+    await until(lambda: bool(bridge.ordered(at_worker, c.CancelRun, c.SignalRun)))
+    run, at_worker = await begun(bridge, "r2")
+    bridge.say(at_worker, OK)
+    assert (await bridge.ended(run)).state is RunState.SUCCEEDED
+    bridge.check(run)
+
+
+@pytest.mark.parametrize("link", ["gui", "hosts"])
+async def test_a_lost_link_comes_back_and_the_run_goes_on_where_its_protocol_can(
+    bridge, autojump_clock, expected, words, link: str
+) -> None:
+    run, at_worker = await begun(bridge)
+    bridge.gateway.cut(link)
+    if not expected.outlives[link]:
+        await is_gone(bridge, run, at_worker)
+        return
+    bridge.say(at_worker, e.TextProduced("while it was gone\n"))
+    await trio.sleep(30)
+    await goes_on(bridge, words, run, at_worker, "while it was gone\n")
+
+
+async def test_a_link_that_is_lost_again_and_again_loses_nothing(
+    bridge, autojump_clock, expected, words
+) -> None:
+    run, at_worker = await begun(bridge)
+    during = ""
+    able = [link for link in ("gui", "hosts") if expected.outlives[link]]
+    for number, link in enumerate(able * 5):
+        bridge.gateway.cut(link)
+        line = f"{number}\n"
+        bridge.say(at_worker, e.TextProduced(line))
+        during += line
+        await trio.sleep(number % 4)
+    await goes_on(bridge, words, run, at_worker, during)
+
+
+async def test_a_gateway_is_restarted_on_its_journal(
+    pair, expected, autojump_clock, tmp_path, words
+) -> None:
+    autojump_clock.autojump_threshold = REAL
+    north, _, south = pair.partition("-")
+    journal = partial(open_sqlite_journal, tmp_path / "journal.db")
+    async with open_bridge(north, south, journal) as bridge:
+        run, at_worker = await begun(bridge)
+        await bridge.gateway.stop()
+        bridge.say(at_worker, e.TextProduced("while it was gone\n"))
+        await trio.sleep(5)
+        await bridge.nursery.start(bridge.gateway.run)
+        if not expected.outlives["restart"]:
+            await is_gone(bridge, run, at_worker)
+            return
+        bridge.say(at_worker, e.TextProduced("after\n"), OK)
+        outcome = await bridge.ended(run)
+        assert outcome.state is RunState.SUCCEEDED
+        assert words(bridge, run) == "before\nwhile it was gone\nafter\n"
+        bridge.check(run)
