@@ -13,7 +13,7 @@ import attrs
 
 from fleetgate.core.routing import ANY_LINK
 from fleetgate.gateway.carrying import options_of
-from fleetgate.gateway.check_local import idle_pools, local_problems
+from fleetgate.gateway.check_local import local_problems, local_warnings
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_files import irregular
@@ -55,7 +55,7 @@ def check(config: Config, adapters: Mapping[str, Adapter]) -> Findings:
     warnings = [
         *_unresolved_peers(config),
         *_odd_routes(config),
-        *idle_pools(config),
+        *local_warnings(config),
         *_exposed(config),
     ]
     return Findings(

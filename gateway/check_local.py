@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 
 from fleetgate.gateway.config import Config, ConfigError, Problem
@@ -31,9 +32,14 @@ def _wrong(pool: LocalPool) -> Iterator[tuple[str, str]]:
             yield from (("script", line) for line in error.lines())
 
 
-def idle_pools(config: Config) -> Iterator[Problem]:
-    """Pools that no route leads to."""
+def local_warnings(config: Config) -> Iterator[Problem]:
+    """What may not be meant: pools that no route leads to, programs that are not there yet."""
     for pool in config.local:
         if not any(route.to == pool.name for route in config.routes):
             where = f"local.{pool.name}"
             yield Problem(config.line(where), where, "no route leads here; it gets no runs")
+        for name, profile in pool.cli.items():
+            if os.sep not in profile.command and shutil.which(profile.command) is None:
+                where = f"local.{pool.name}.cli.{name}.command"
+                said = f"no program of the name {profile.command} is on the PATH of this process"
+                yield Problem(config.line(where), where, said)

@@ -11,6 +11,7 @@ import attrs
 from fleetgate.core.routing import ANY_LINK, OPERATOR
 from fleetgate.gateway.config_entries import NAME, NAME_FORMS
 from fleetgate.gateway.config_reader import Flaw, Flawed, read
+from fleetgate.gateway.local.cli_profile import contradictions
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.places import resolve_path
 from fleetgate.gateway.settings import MAX_SECONDS, GatewaySettings, runtime_directory
@@ -26,6 +27,9 @@ def read_local(table: object, path: Path, base: FilePath) -> LocalPool:
     """
     pool = read(LocalPool, table, path)
     flaws = [Flaw((*path, key), said) for key, said in _wrong(pool).items()]
+    for name, profile in pool.cli.items():
+        wrong = contradictions(profile).items()
+        flaws += (Flaw((*path, "cli", name, key), said) for key, said in wrong)
     if flaws:
         raise Flawed(flaws)
     return attrs.evolve(pool, **_resolved(pool, base))
@@ -40,12 +44,16 @@ def _wrong(pool: LocalPool) -> Mapping[str, str]:
         wrong["adapters"] = "expected one at least: nothing else would take a run"
     if len(set(pool.adapters)) != len(pool.adapters):
         wrong["adapters"] = "names one twice"
-    if pool.max_running < 1:
-        wrong["max_running"] = "expected a number above 0"
-    if not 0 <= pool.cancel_grace <= MAX_SECONDS:
-        wrong["cancel_grace"] = f"expected seconds, 0 to {MAX_SECONDS}"
+    for key in ("max_running", "max_sessions"):
+        if getattr(pool, key) < 1:
+            wrong[key] = "expected a number above 0"
+    for key in ("cancel_grace", "session_idle"):
+        if not 0 <= getattr(pool, key) <= MAX_SECONDS:
+            wrong[key] = f"expected seconds, 0 to {MAX_SECONDS}"
     if pool.script and "mock" not in pool.adapters:
         wrong["script"] = "is what mock plays, which is not among the adapters"
+    if pool.cli and "cli" not in pool.adapters:
+        wrong["cli"] = "are profiles of cli, which is not among the adapters"
     return wrong
 
 

@@ -10,13 +10,14 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import attrs
 
 from fleetgate.gateway.config_entries import Facing, side_of
+from fleetgate.gateway.local.cli_profile import CliProfile
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.registry import builtin
 
@@ -55,13 +56,15 @@ def tables() -> Iterator[tuple[str, type[Any]]]:
         for facing in FACINGS:
             yield f"{adapter.name} {facing}", side_of(adapter, facing).settings
     yield "local", LocalPool
+    yield "local.cli", CliProfile
 
 
 def make_table(settings: type[Any]) -> str:
     """One row for each setting: key, default, what its class says of it."""
     words = words_of(settings)
     needed = [each.name for each in attrs.fields(settings) if each.default is attrs.NOTHING]
-    made = settings(**dict.fromkeys(needed, ""))
+    with attrs.validators.disabled():
+        made = settings(**dict.fromkeys(needed, ""))
     rows = ["| key | default | |\n|---|---|---|\n"]
     for name in attrs.fields_dict(settings):
         default = "needed" if name in needed else as_toml(getattr(made, name))
@@ -106,6 +109,10 @@ def as_toml(value: object) -> str:
             return "`[" + ", ".join(as_toml(item).strip("`") for item in items) + "]`"
         case float():
             return f"`{value:g}`"
+        case Mapping():
+            return "`{}`"
+        case _ if attrs.has(type(value)) and not hasattr(value, "name"):
+            return "`{}`"
         case _ if attrs.has(type(value)):
             return f'`{{ name = "{getattr(value, "name", "")}", … }}`'
         case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -13,10 +13,13 @@ from fleetgate.core.commands import RunSpec, ShellCommand
 from fleetgate.core.ids import RunId
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.local.choosing import Choice, choose
+from fleetgate.gateway.local.cli import CliAdapter
 from fleetgate.gateway.local.execution import Execution, Ground
+from fleetgate.gateway.local.known_sessions import KnownSessions
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.script import UsageTable
 from fleetgate.gateway.local.script_play import Stage
+from fleetgate.gateway.local.sessions import open_sessions
 from fleetgate.gateway.local.work import Declined, Doing, Job, Reporter, Task, Work
 
 
@@ -54,10 +57,11 @@ class ShellOnly:
 class PoolAdapters:
     """The adapters that a `[[local]]` table names. Open with `open_adapters`."""
 
-    def __init__(self, pool: LocalPool, state: Path, stage: Stage) -> None:
+    def __init__(self, pool: LocalPool, ground: Ground, stage: Stage, cli: CliAdapter) -> None:
         self._pool = pool
+        self._ground = ground
         self._stage = stage
-        self._ground = Ground(pool.directory, state / "scripts", pool.cancel_grace)
+        self._cli = cli
 
     @property
     def inputs(self) -> frozenset[InputKind]:
@@ -78,12 +82,15 @@ class PoolAdapters:
             return Task(Work(run, spec, reporter), _declining(error), "none")
 
     def _doing(self, choice: Choice, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
-        if choice.adapter in ("shell", "cli") and isinstance(spec.input, ShellCommand):
+        command = isinstance(spec.input, ShellCommand)
+        if choice.adapter == "shell" or (choice.adapter == "cli" and command and not choice.target):
             ground = attrs.evolve(self._ground, directory=choice.directory)
             return Execution(run, spec, ground, reporter)
         work = Work(run, spec, reporter)
         if choice.adapter == "mock":
             return Task(work, self._stage.perform, "mock", takes_input=True)
+        if choice.adapter == "cli":
+            return Task(work, self._cli.job(choice, spec), "cli")
         raise Declined("unsupported_adapter", f"{choice.adapter} is not built in")
 
 
@@ -96,7 +103,16 @@ def _declining(error: Declined) -> Job:
 
 @asynccontextmanager
 async def open_adapters(
-    pool: LocalPool, state: Path, stage: Stage
+    pool: LocalPool, state: Path, stage: Stage, fault: Callable[[BaseException], None]
 ) -> AsyncGenerator[PoolAdapters, None]:
-    """The pool's adapters. What they keep between runs ends with the block."""
-    yield PoolAdapters(pool, state, stage)
+    """The pool's adapters; `fault` hears of faults of ours. Programs that are kept between runs end
+    with the block.
+
+    Raises: `OSError` where `state` cannot be used.
+    """
+    ground = Ground(pool.directory, state / "scripts", pool.cancel_grace)
+    known = KnownSessions(state / "sessions")
+    most, idle = pool.max_sessions, pool.session_idle
+    async with open_sessions(state / "processes", fault, most, idle) as sessions:
+        cli = CliAdapter(pool.cli, sessions, known, ground.starting)
+        yield PoolAdapters(pool, ground, stage, cli)

@@ -13,7 +13,7 @@ from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.worker import kind_of
 from fleetgate.gateway.config_reader import Flawed, read
 from fleetgate.gateway.local.pool import INPUTS, AdapterName, LocalPool
-from fleetgate.gateway.local.work import Declined
+from fleetgate.gateway.local.work import Declined, unreadable
 
 PROFILE: Final = "profile"
 """The name under which `RunSpec.native` may say all of this."""
@@ -80,12 +80,7 @@ def profile_of(spec: RunSpec) -> Profile:
     try:
         return read(Profile, plain(given), (PROFILE,))
     except Flawed as error:
-        raise Declined("invalid_argument", flawed_words(error)) from None
-
-
-def flawed_words(error: Flawed) -> str:
-    """Everything that is wrong, each with its key."""
-    return "; ".join(f"{'.'.join(map(str, each.path))}: {each.message}" for each in error.flaws)
+        raise unreadable(error) from None
 
 
 def plain(value: Json) -> object:

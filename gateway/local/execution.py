@@ -11,7 +11,7 @@ import attrs
 import trio
 
 from fleetgate.core import commands as c
-from fleetgate.core.errors import InvalidArgument, Refusal, Unavailable, UnsupportedInput
+from fleetgate.core.errors import InvalidArgument, Refusal, UnsupportedInput
 from fleetgate.core.events import (
     InputAccepted,
     Outcome,
@@ -26,7 +26,7 @@ from fleetgate.gateway.local.launch import CannotStart, discard, prepare, takes_
 from fleetgate.gateway.local.output import Relay
 from fleetgate.gateway.local.process import ProcessGroup, spawn
 from fleetgate.gateway.local.stdin import Batch, InputQueue
-from fleetgate.gateway.local.work import Reporter
+from fleetgate.gateway.local.work import Reporter, keep_note
 
 HELD_OPEN: Final = 5.0
 """Seconds that output is still waited for after the program's end, where children hold it
@@ -34,10 +34,6 @@ open."""
 
 KILL_AFTER: Final = 10.0
 """Seconds from TERM to KILL once the run's timeout has passed, or it was canceled."""
-
-RETRY_NOTE: Final = 1.0
-"""Seconds between tries to write down the process while the journal fails: seldom enough to
-cost nothing, often enough not to be noticed once it recovers."""
 
 NANOS: Final = 1_000_000_000
 
@@ -191,21 +187,12 @@ class Execution:
         )
 
     async def _report_output(self, group: ProcessGroup, relays: tuple[Relay, ...]) -> None:
-        await self._write_down(group)
+        await keep_note(self._reporter, self._run, group.note())
         self._reporter.record(self._run, RunStarted(group.pid))
         self._started.set()
         async with trio.open_nursery() as nursery:
             for relay in relays:
                 nursery.start_soon(relay.run)
-
-    async def _write_down(self, group: ProcessGroup) -> None:
-        """Make the group findable after a crash, before anybody hears that it runs."""
-        note = group.note()
-        while True:
-            try:
-                return await self._reporter.annotate(self._run, note)
-            except Unavailable:
-                await trio.sleep(RETRY_NOTE)
 
     async def _wait_ended(self, group: ProcessGroup) -> None:
         async with trio.open_nursery() as nursery:
@@ -257,18 +244,14 @@ class Execution:
         self._reporter.record(self._run, InputAccepted(last.input))
 
     def _outcome(self, code: int) -> Outcome:
-        exit_code = code if code >= 0 else None
-        died_of = signal_name(-code) if code < 0 else None
+        ended = exit_outcome(code)
         if self._timed_out:
-            state, reason, message = RunState.FAILED, Reason.TIMED_OUT, "its timeout has passed"
-        elif died_of is not None and died_of in (each.name for each in self._sent):
-            state, reason, message = RunState.CANCELED, Reason.CANCELED, "canceled"
-        elif code == 0:
-            state, reason, message = RunState.SUCCEEDED, Reason.EXITED, ""
-        else:
-            state, reason = RunState.FAILED, Reason.EXITED
-            message = f"exit code {code}" if died_of is None else f"died of {died_of}"
-        return Outcome(state, reason, message, exit_code=exit_code, signal=died_of)
+            late, said = RunState.FAILED, "its timeout has passed"
+            return attrs.evolve(ended, state=late, reason=Reason.TIMED_OUT, message=said)
+        if ended.signal is not None and ended.signal in (each.name for each in self._sent):
+            gone = RunState.CANCELED
+            return attrs.evolve(ended, state=gone, reason=Reason.CANCELED, message="canceled")
+        return ended
 
 
 async def _write(stdin: trio.abc.SendStream, batch: Batch) -> bool:
@@ -280,6 +263,17 @@ async def _write(stdin: trio.abc.SendStream, batch: Batch) -> bool:
     except trio.BrokenResourceError:
         return False
     return True
+
+
+def exit_outcome(code: int) -> Outcome:
+    """How a program ended by itself: its exit code, or minus the signal that it died of."""
+    if code == 0:
+        return Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0)
+    if code > 0:
+        said = f"exit code {code}"
+        return Outcome(RunState.FAILED, Reason.EXITED, said, exit_code=code)
+    name = signal_name(-code)
+    return Outcome(RunState.FAILED, Reason.EXITED, f"died of {name}", signal=name)
 
 
 def signal_name(number: int) -> str:

@@ -10,6 +10,7 @@ import trio
 
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import WorkerId
+from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.connection import Observer
 from fleetgate.gateway.local.adapters import open_adapters
 from fleetgate.gateway.local.pool import LocalPool
@@ -48,6 +49,12 @@ class LocalKeeper:
 
         Raises: `ConfigError`, `OSError`, `Refusal` before it has reported.
         """
+        try:
+            await self._run(task_status)
+        except BaseExceptionGroup as group:  # of the nurseries within
+            raise unwrapped(group) from None
+
+    async def _run(self, task_status: trio.TaskStatus[str]) -> None:
         pool = self.entry
         script = load_script(pool.script) if pool.script else ECHO
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,7 +65,7 @@ class LocalKeeper:
                 self._state, pool.max_running, pool.directory or os.getcwd(), pool.cancel_grace
             )
             id = WorkerId(f"{pool.name}/{WORKER}")
-            async with open_adapters(pool, self._state, Stage(script)) as adapters:
+            async with open_adapters(pool, self._state, Stage(script), observer.fault) as adapters:
                 self._worker = LocalWorker(id, pool.name, self._hub, settings, observer, adapters)
                 await self._worker.serve(task_status)
             reason = "another worker of this name has taken over"

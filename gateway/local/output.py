@@ -48,7 +48,10 @@ class Relay:
         while True:
             await self._wait_room()
             with trio.CancelScope(deadline=self._until) as self._reading:
-                data = await self._stream.receive_some(CHUNK)
+                try:
+                    data = await self._stream.receive_some(CHUNK)
+                except trio.BrokenResourceError:  # a terminal that its last program has left
+                    return
                 if not data:
                     return
                 self._tell(bytes(data))

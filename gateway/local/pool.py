@@ -7,7 +7,9 @@ from typing import Final, Literal, TypeAlias
 
 import attrs
 
+from fleetgate.core.json import NOTHING
 from fleetgate.core.worker import InputKind
+from fleetgate.gateway.local.cli_profile import CliProfile
 
 AdapterName: TypeAlias = Literal["mock", "cli", "ollama", "vllm", "shell"]
 
@@ -39,11 +41,19 @@ class LocalPool:
     workspace_root: str = ""
     """The directory that every run's workspace must lie in, links resolved. Empty: no bound."""
     state: str = ""
-    """Where scripts of runs are stored. Empty: `JOURNAL.local/NAME`."""
+    """Where the pool keeps what it must find again: texts of commands, sessions of agents. Empty:
+    `JOURNAL.local/NAME`."""
     script: str = ""
     """What `mock` plays, a TOML file. Empty: every run echoes its input."""
     cancel_grace: float = 10.0
     """From a cancel's TERM to the KILL of a command, in seconds."""
+    cli: Mapping[str, CliProfile] = NOTHING
+    """The profiles of `cli` by name, tables as below."""
+    max_sessions: int = 64
+    """Processes of persistent profiles that are kept at a time. Beyond it the one that was used
+    longest ago is closed; where all are at work, a run is declined."""
+    session_idle: float = 1800.0
+    """After so many seconds without a run a kept process is closed."""
 
     @property
     def address(self) -> str:

@@ -11,7 +11,7 @@ import subprocess
 import termios
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 import attrs
 import trio
@@ -27,6 +27,14 @@ us only some seconds in all."""
 DEAD_WITHIN: Final = 5.0
 """Seconds in which a killed process is gone. Only one stuck in the kernel takes longer, and
 nothing can be done about that one."""
+
+
+class _Ends(TypedDict):
+    """What a program's three streams are joined to."""
+
+    stdin: int
+    stdout: int
+    stderr: int
 
 
 LONGEST_PATH: Final = 4096
@@ -96,17 +104,16 @@ def _pipe(stream: trio.abc.ReceiveStream | None) -> trio.lowlevel.FdStream | Non
     raise TypeError(f"a POSIX pipe was expected, not {type(stream).__name__}")
 
 
-async def spawn(launch: Launch) -> ProcessGroup:
-    """Execute it.
+async def spawn(launch: Launch, terminal: int | None = None) -> ProcessGroup:
+    """Execute it, with pipes, or with `terminal` (a descriptor, which stays the caller's) as its
+    input and output.
 
     Raises: `CannotStart`. Cancelled, nothing runs.
     """
     try:
         process = await trio.lowlevel.open_process(
             list(launch.argv),
-            stdin=subprocess.PIPE if launch.takes_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if launch.merge_stderr else subprocess.PIPE,
+            **(_pipes(launch) if terminal is None else _ends(terminal)),
             start_new_session=True,
             cwd=launch.cwd,
             env=launch.environment,
@@ -117,6 +124,18 @@ async def spawn(launch: Launch) -> ProcessGroup:
         text = "an argument or a variable holds what no program can be given, such as NUL"
         raise CannotStart(text) from error
     return ProcessGroup(process)
+
+
+def _pipes(launch: Launch) -> _Ends:
+    return {
+        "stdin": subprocess.PIPE if launch.takes_input else subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT if launch.merge_stderr else subprocess.PIPE,
+    }
+
+
+def _ends(terminal: int) -> _Ends:
+    return {"stdin": terminal, "stdout": terminal, "stderr": terminal}
 
 
 def _words(error: OSError, launch: Launch) -> str:

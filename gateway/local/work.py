@@ -14,7 +14,7 @@ import attrs
 import trio
 
 from fleetgate.core import commands as c
-from fleetgate.core.errors import Refusal, UnsupportedInput
+from fleetgate.core.errors import Refusal, Unavailable, UnsupportedInput
 from fleetgate.core.events import (
     Event,
     InputAccepted,
@@ -26,6 +26,7 @@ from fleetgate.core.events import (
 )
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.json import Json
+from fleetgate.gateway.config_reader import Flawed
 from fleetgate.gateway.local.stdin import Batch, InputQueue
 
 NANOS: Final = 1_000_000_000
@@ -50,6 +51,20 @@ class Reporter(Protocol):
         """Wait until more events are welcome."""
 
 
+RETRY_NOTE: Final = 1.0
+"""Seconds between tries to write down a process while the journal fails: seldom enough to
+cost nothing, often enough not to be noticed once it recovers."""
+
+
+async def keep_note(reporter: Reporter, run: RunId, note: Json) -> None:
+    """Make a run's process findable after a crash, before anybody hears that it runs."""
+    while True:
+        try:
+            return await reporter.annotate(run, note)
+        except Unavailable:
+            await trio.sleep(RETRY_NOTE)
+
+
 class Doing(Protocol):
     """A run that is being carried out, whoever does it."""
 
@@ -69,6 +84,12 @@ class Declined(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+
+
+def unreadable(error: Flawed) -> Declined:
+    """What came with a run cannot be read; everything that is wrong, each with its key."""
+    words = (f"{'.'.join(map(str, each.path))}: {each.message}" for each in error.flaws)
+    return Declined("invalid_argument", "; ".join(words))
 
 
 class WorkFailed(Declined):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleetgate.gateway.check_local import idle_pools, local_problems
+from fleetgate.gateway.check_local import local_problems, local_warnings
 from fleetgate.gateway.config import Config, load
 
 TEXT = """\
@@ -30,7 +30,7 @@ def test_what_is_there_is_no_problem(tmp_path: Path) -> None:
     (tmp_path / "s.toml").touch()
     config = config_in(tmp_path, '[[route]]\nfrom = "*"\nto = "here"\n')
     assert list(local_problems(config)) == []
-    assert list(idle_pools(config)) == []
+    assert list(local_warnings(config)) == []
 
 
 def test_what_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
@@ -48,5 +48,27 @@ def test_what_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_pool_that_no_route_leads_to_is_told(tmp_path: Path) -> None:
-    (problem,) = idle_pools(config_in(tmp_path))
+    (problem,) = local_warnings(config_in(tmp_path))
     assert (problem.line, problem.key) == (3, "local.here")
+
+
+def test_a_program_that_is_not_on_the_path_is_told(tmp_path: Path) -> None:
+    (tmp_path / "gw.toml").write_text("""\
+[gateway]
+journal = "memory:"
+[[local]]
+name = "here"
+adapters = ["cli"]
+[local.cli.a]
+command = "sh"
+[local.cli.b]
+command = "no-such-program"
+[local.cli.c]
+command = "./maybe-there"
+[[route]]
+from = "*"
+to = "here"
+""")
+    (warning,) = local_warnings(load(tmp_path / "gw.toml", {}))
+    assert (warning.line, warning.key) == (9, "local.here.cli.b.command")
+    assert "no program of the name no-such-program is on the PATH" in warning.message

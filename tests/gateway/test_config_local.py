@@ -54,6 +54,21 @@ to = "here"
         ('name = "admin"\nadapters = ["mock"]', ["4: local.admin.name: expected 1 to 64 of"]),
         ('name = "a"\nadapters = ["mock"]\nmax_runing = 1', ["6: local.a.max_runing: unknown key"]),
         (
+            'name = "a"\nadapters = ["mock"]\n[local.cli.x]\ncommand = "x"',
+            ["3: local.a.cli: are profiles of cli, which is not among the adapters"],
+        ),
+        (
+            'name = "a"\nadapters = ["cli"]\n[local.cli.x]\ncomand = "x"',
+            [
+                "6: local.a.cli.x.command: is missing",
+                "7: local.a.cli.x.comand: unknown key; did you mean command?",
+            ],
+        ),
+        (
+            'name = "a"\nadapters = ["cli"]\n[local.cli.x]\ncommand = "x"\npersistent = true',
+            ["8: local.a.cli.x.persistent: nothing says when an answer is complete"],
+        ),
+        (
             'name = "a"\nadapters = ["cli"]\nmax_running = 0\ncancel_grace = -1\nscript = "s"',
             [
                 "6: local.a.max_running: expected a number above 0",

@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core.answers import Admission, Held
 from fleetgate.core.commands import (
@@ -276,3 +277,22 @@ class Told:
 @pytest.fixture
 def told() -> Told:
     return Told()
+
+
+class Bell:
+    """How a program tells a test, by no output of its own, that it has come so far: it writes to
+    the named pipe `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        os.mkfifo(path)
+
+    async def rung(self) -> None:
+        """Wait until it has, and until all that was written before was taken in."""
+        await trio.to_thread.run_sync(self.path.read_bytes, abandon_on_cancel=True)
+        await wait_all_tasks_blocked()
+
+
+@pytest.fixture
+def bell(tmp_path: Path) -> Bell:
+    return Bell(tmp_path / "bell")

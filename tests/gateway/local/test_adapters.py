@@ -10,6 +10,7 @@ from fleetgate.core.commands import Input, Prompt, RunSpec, ShellCommand
 from fleetgate.core.events import OutputProduced, Reason, RunStarted, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.gateway.local.adapters import open_adapters
+from fleetgate.gateway.local.cli_profile import CliProfile
 from fleetgate.gateway.local.pool import AdapterName, LocalPool
 from fleetgate.gateway.local.script import Script, UsageTable
 from fleetgate.gateway.local.script_play import Stage
@@ -17,10 +18,14 @@ from fleetgate.gateway.local.script_play import Stage
 RUN = RunId("gui/run-1")
 
 
+def fail(error: BaseException) -> None:
+    raise error
+
+
 async def outcome_of(told, tmp_path: Path, spec: RunSpec, *adapters: AdapterName):
     pool = LocalPool("here", adapters, directory=str(tmp_path))
     (tmp_path / "scripts").mkdir()
-    async with open_adapters(pool, tmp_path, Stage()) as opened:
+    async with open_adapters(pool, tmp_path, Stage(), fail) as opened:
         await opened.begin(RUN, spec, told).run()
     return told.outcome
 
@@ -39,6 +44,14 @@ async def test_a_command_is_executed_in_the_workspace(told, tmp_path: Path, adap
     assert told.of(OutputProduced)[0].data == f"{tmp_path}/w\n".encode()
 
 
+async def test_a_prompt_for_a_profile(told, tmp_path: Path) -> None:
+    profiles = {"cat": CliProfile("cat")}
+    pool = LocalPool("here", ("cli",), directory=str(tmp_path), cli=profiles)
+    async with open_adapters(pool, tmp_path, Stage(), fail) as opened:
+        await opened.begin(RUN, RunSpec(Prompt("hello")), told).run()
+    assert told.text == "hello\n"
+
+
 async def test_what_is_declined_ends_without_a_start(told, tmp_path: Path) -> None:
     spec = RunSpec(Prompt("x"), ("none",))
     outcome = await outcome_of(told, tmp_path, spec, "mock")
@@ -50,7 +63,7 @@ async def test_what_is_declined_ends_without_a_start(told, tmp_path: Path) -> No
 async def test_usage_is_the_mock_s(tmp_path: Path) -> None:
     usage = UsageTable({"daily_limit": "1"})
     stage = Stage(Script(usage=usage))
-    async with open_adapters(LocalPool("here", ("mock",)), tmp_path, stage) as opened:
+    async with open_adapters(LocalPool("here", ("mock",)), tmp_path, stage, fail) as opened:
         assert opened.usage == usage
-    async with open_adapters(LocalPool("here", ("shell",)), tmp_path, stage) as opened:
+    async with open_adapters(LocalPool("here", ("shell",)), tmp_path, stage, fail) as opened:
         assert opened.usage is None

@@ -12,6 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core.answers import AccountList
 from fleetgate.core.commands import CancelRun, Prompt, ReadUsage, RunSpec
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Reason, RunFinished, RunState, TextProduced
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import LINK, POOL, describe, hub_on, read_until, started
@@ -100,6 +101,18 @@ async def test_what_is_at_work_at_the_end_is_lost(hub: Hub, tmp_path: Path) -> N
     assert isinstance(last.event, RunFinished)
     assert last.event.outcome.state is RunState.LOST
     assert last.event.outcome.reason is Reason.LOST
+
+
+async def test_a_worker_that_the_hub_does_not_admit_stops_the_start(
+    hub: Hub, tmp_path: Path, monkeypatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise Unavailable("the journal is failing")
+
+    monkeypatch.setattr(hub, "admit", refuse)
+    keeper = LocalKeeper(LocalPool(POOL, ("mock",)), tmp_path, hub, SeenEntry())
+    with pytest.raises(Unavailable):
+        await keeper.run()
 
 
 async def test_a_script_that_is_none_stops_the_start(hub: Hub, tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""One answer of a command-line agent, on its way from the program to the run's events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import trio
+
+from fleetgate.core.events import Diagnosed, OutputProduced, Stream, TextProduced
+from fleetgate.gateway.local.bodies import split_text
+from fleetgate.gateway.local.cli_output import Output, TooLong
+from fleetgate.gateway.local.cli_profile import CliProfile
+from fleetgate.gateway.local.work import Work, WorkFailed
+
+
+class Answer:
+    """Hears a program until its answer is complete."""
+
+    def __init__(self, work: Work, profile: CliProfile) -> None:
+        self.done = trio.Event()
+        """It is complete, or can become nothing."""
+        self._work = work
+        self._output = Output(profile)
+        self._too_long: TooLong | None = None
+        self._errors = 0
+
+    def hear(self, event: OutputProduced) -> None:
+        """The program wrote something."""
+        if event.stream is Stream.STDERR:
+            self._work.tell(OutputProduced(Stream.STDERR, event.data, self._errors))
+            self._errors += len(event.data)
+        elif not self.done.is_set():
+            self._tell(partial(self._output.feed, event.data))
+            if self._output.complete:
+                self.done.set()
+
+    async def wait_room(self) -> None:
+        """Wait until more is welcome."""
+        await self._work.wait_room()
+
+    def _tell(self, read: Callable[[], Iterator[str]]) -> None:
+        try:
+            for text in read():
+                for piece in split_text(text):
+                    self._work.tell(TextProduced(piece))
+        except TooLong as error:
+            self._too_long = error
+            self.done.set()
+
+    def finish(self) -> None:
+        """No more of it comes.
+
+        Raises: `WorkFailed`.
+        """
+        if self._too_long is None:
+            self._tell(self._output.end)
+        if self._too_long is not None:
+            raise WorkFailed("resource_exhausted", str(self._too_long))
+        if self._output.left_out:
+            said = f"{self._output.left_out} objects of the output held no text, delta or content"
+            self._work.tell(Diagnosed(said, "cli_objects"))
