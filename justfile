@@ -55,6 +55,14 @@ wheel:
     rm -rf dist
     {{ bin }}/python -m build --no-isolation
 
+# each rule and codec with 5,000 drawn examples, on every core: most of an hour
+deep-fuzz *args="tests/core tests/protocols":
+    {{ bin }}/python -P -m pytest --hypothesis-profile=deep -m hypothesis -n {{ num_cpus() }} -o faulthandler_timeout=3600 {{ args }}
+
+# play the demo so many times: `kills N lost 0 duplicated 0`
+kill-loop rounds="10":
+    {{ bin }}/python -P tools/kill_loop.py {{ rounds }}
+
 # measure; figures are ratios to a plain relay in the same run
 bench *args:
     {{ bin }}/python -P -m fleetgate.gateway.bench {{ args }}

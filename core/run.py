@@ -188,6 +188,8 @@ def _supply_script(run: Run, command: c.SupplyScript) -> Verdict:
     given = run.spec.input
     if not (isinstance(given, c.ShellCommand) and given.script) or given.script.data is not None:
         raise Conflict(f"run {run.id} does not wait for a script")
+    if run.state is not S.QUEUED:  # nothing was given to a worker, so nothing can have begun
+        raise Conflict(f"run {run.id} is {run.state.value} and waits for no script any more")
     script = given.script
     if len(command.data) != script.size or hashlib.sha256(command.data).digest() != script.sha256:
         raise InvalidArgument(

@@ -1,7 +1,7 @@
 """Hypothesis strategies for the values of this room, for whoever tests with them.
 
 A strategy draws every kind and every member, so that a translation or a record
-proven with it is proven total. Only this file imports Hypothesis: importing
+proven with it is proven total. Only it and `drawing.py` import Hypothesis: importing
 `fleetgate.core` never needs it.
 """
 

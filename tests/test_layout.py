@@ -174,6 +174,8 @@ RECIPES = {
     "proto-check",
     "wheel",
     "bench",
+    "deep-fuzz",
+    "kill-loop",
 }
 
 

@@ -15,6 +15,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.drawing import examples
 from fleetgate.core.errors import Fenced, Refusal, Unavailable
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
@@ -289,7 +290,7 @@ def check_inputs(world: World, run: RunId) -> None:
         assert all(each in left for each in taken), "out of order, or twice"
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.booleans(), st.lists(ops, max_size=40))
 def test_I1_to_I8_hold_whatever_happens(numbered: bool, steps: list[tuple[object, ...]]) -> None:
     trio.run(play, numbered, steps, clock=MockClock(autojump_threshold=0))

@@ -8,6 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import events as e
 from fleetgate.core.commands import RunSpec
+from fleetgate.core.drawing import examples
 from fleetgate.core.hub_testing import HandWorker, describe, hub_on, start_run, worker_info
 from fleetgate.core.ids import Seq
 from fleetgate.core.journal.memory import open_memory_journal
@@ -30,7 +31,7 @@ FROM_EVENTS = (
 reports = events(*(kind for kind in e.Event.__args__ if kind is not e.RunAssigned))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(specs(), st.lists(reports, max_size=12))
 def test_folding_the_log_gives_the_row(spec: RunSpec, said: list[e.Event]) -> None:
     row, folded = trio.run(_play, spec, said)

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core import testing as t
+from fleetgate.core.drawing import examples
 from fleetgate.core.errors import (
     ApprovalNotFound,
     Conflict,
@@ -124,7 +125,7 @@ def test_the_table_cannot_be_written_to() -> None:
 
 
 @pytest.mark.parametrize("state", S)
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(run=t.runs(), batch=one_of_each)
 def test_every_event_follows_the_table_in_every_state(
     state: S, run: Run, batch: tuple[e.Event, ...]
@@ -145,7 +146,7 @@ def test_every_event_follows_the_table_in_every_state(
     assert run == before
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(run=t.runs(), batch=one_of_each, end=t.outcomes())
 def test_i5_nothing_follows_the_end(run: Run, batch: tuple[e.Event, ...], end: e.Outcome) -> None:
     ended = run if run.state.terminal else evolve(run, e.RunFinished(end))
@@ -278,7 +279,7 @@ def test_i6_the_same_request_again_is_the_same_run(
     assert not first.order
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(t.runs(), t.specs(), t.origins())
 def test_i6_another_request_under_the_same_id_is_a_conflict(
     run: Run, spec: c.RunSpec, origin: c.Origin
@@ -333,6 +334,13 @@ def test_a_run_waits_for_its_script_and_is_then_whole(data: bytes) -> None:
     assert decide(given_it.run, command) == Verdict(given_it.run), "the upload is no new request"
     with pytest.raises(Conflict, match="does not wait"):
         decide(given_it.run, c.SupplyScript(RunId("r"), data))
+
+
+@pytest.mark.parametrize("state", [S.STARTING, S.RUNNING, S.WAITING, S.FINISHING])
+def test_a_run_that_has_begun_takes_no_script(state: S) -> None:
+    spec = c.RunSpec(c.ShellCommand(script=make_script(b"true")), announce=True)
+    with pytest.raises(Conflict, match=state.value):
+        decide(make_run(spec=spec, state=state), c.SupplyScript(RunId("r"), b"true"))
 
 
 def test_a_run_says_that_it_waits_where_its_controller_is_to_hear_of_it() -> None:
@@ -401,7 +409,7 @@ def test_a_run_that_no_worker_has_is_canceled_on_the_spot(command: c.RunCommand)
     assert evolve(verdict.run, finished).state is S.CANCELED
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(t.runs(), t.outcomes())
 def test_canceling_a_run_that_ended_changes_no_end(run: Run, end: e.Outcome) -> None:
     ended = run if run.state.terminal else evolve(run, e.RunFinished(end))
@@ -510,4 +518,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=40, stateful_step_count=30)
+TestLife.settings = settings(max_examples=examples(40), stateful_step_count=30)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.drawing import examples
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.journal.api import (
     Append,
@@ -280,7 +281,7 @@ def test_memory_is_as_the_model(script: list[list[Action]]) -> None:
     trio.run(play, open_memory_journal, script, frozenset[int]())
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(scripts, st.frozensets(st.integers(1, 12), max_size=3))
 def test_sqlite_is_as_the_model_however_often_opened(
     script: list[list[Action]], reopen: frozenset[int]
