@@ -23,6 +23,9 @@ file that has its test, or is gone, must leave it."""
 TALL: dict[str, str] = {}
 """Source files above 400 lines, and why. This list can only shrink, too."""
 
+NURSERIES = {"serve.py", "house.py", "keeper.py", "connection.py"}
+"""Files at the top of gateway/ that open one, as docs/adr/0005 says why."""
+
 MOST_LINES = 400
 LONGEST_FUNCTION = 60
 
@@ -125,6 +128,16 @@ def _test_of(path: Path) -> Path:
 def test_tests_are_no_packages() -> None:
     """A tests/core/__init__.py would be imported in place of the room."""
     assert list((ROOT / "tests").rglob("__init__.py")) == []
+
+
+# --- tasks
+
+
+def test_nurseries_are_opened_where_the_tree_of_tasks_says() -> None:
+    opening = {
+        path.name for path in (ROOT / "gateway").glob("*.py") if "open_nursery(" in path.read_text()
+    }
+    assert opening == NURSERIES
 
 
 # --- sizes

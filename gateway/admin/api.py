@@ -37,6 +37,7 @@ from fleetgate.core.routing import OPERATOR
 from fleetgate.core.run import Run
 from fleetgate.gateway.admin import bodies
 from fleetgate.gateway.admin.http import Reply, Request, Send, Stream, error_reply
+from fleetgate.gateway.config_reader import nearest
 from fleetgate.gateway.render import Line, encode, event_line, run_line, worker_line
 
 PAGE: Final = 5000
@@ -146,11 +147,24 @@ class Api:
             raise InvalidArgument(f"limit: expected 1 to {PAGE}")
         which = c.ListRuns(query.get("link"), open_only=_flag(query, "open"))
         answer = cast(RunList, await self._hub.submit(which))
+        if which.link is not None and not answer.runs:
+            await self._check_link(which.link)
         after = query.get("after", "")
         rest = [run for run in answer.runs if run.id > after]
         page = rest[:limit]
         more = page[-1].id if len(rest) > limit else None
         return Reply({"runs": [run_line(run) for run in page], "next": more})
+
+    async def _check_link(self, link: str) -> None:
+        """Refuse a name that no entry has. One that an earlier config had may have runs."""
+        entries = self._status()["entries"]
+        known = [OPERATOR, *(each["entry"] for each in entries if each["facing"] == "north")]
+        if link in known:
+            return
+        answer = cast(RunList, await self._hub.submit(c.ListRuns(link)))
+        if not answer.runs:
+            hint = nearest(link, known)
+            raise InvalidArgument(f"no [[north]] entry is named {link}, and no run is its; {hint}")
 
     async def _run(self, run: RunId) -> Run:
         answer = cast(Accepted, await self._hub.submit(c.DescribeRun(run)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from errno import ENOENT
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, urlencode
 
@@ -78,7 +79,7 @@ class AdminClient:
             except trio.TooSlowError:
                 raise Unreachable(f"{self.address} gave no answer in {ANSWER_WITHIN:g} s") from None
             except (trio.BrokenResourceError, h11.RemoteProtocolError) as error:
-                raise _cut(self.address, error) from None
+                raise _cut(self.address) from error
 
     @asynccontextmanager
     async def stream(self, path: str) -> AsyncGenerator[Lines, None]:
@@ -96,7 +97,7 @@ class AdminClient:
             except trio.TooSlowError:
                 raise Unreachable(f"{self.address} gave no answer in {ANSWER_WITHIN:g} s") from None
             except (trio.BrokenResourceError, h11.RemoteProtocolError) as error:
-                raise _cut(self.address, error) from None
+                raise _cut(self.address) from error
             yield Lines(exchange, self.address)
 
     @asynccontextmanager
@@ -105,8 +106,7 @@ class AdminClient:
             with trio.fail_after(CONNECT_WITHIN):
                 stream = await self._connect(self.address)
         except (OSError, trio.TooSlowError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else None) or "no answer"
-            raise Unreachable(f"no gateway answers at {self.address}: {reason}") from None
+            raise Unreachable(_nobody(self.address, error)) from None
         async with stream:
             yield stream
 
@@ -132,7 +132,7 @@ class Lines:
             try:
                 data = await self._exchange.data()
             except (trio.BrokenResourceError, h11.RemoteProtocolError) as error:
-                raise _cut(self._address, error) from None
+                raise _cut(self._address) from error
             if data is None:
                 raise StopAsyncIteration
             self._buffer += data
@@ -208,5 +208,23 @@ def _read_answer(status: int, body: bytes) -> Line:
     return cast(Line, line)
 
 
-def _cut(address: str, error: Exception) -> Unreachable:
-    return Unreachable(f"the gateway at {address} went away ({error or type(error).__name__})")
+def _nobody(address: str, error: Exception) -> str:
+    """Why nobody answers, and what to do about it."""
+    said = f"no gateway answers at {address}"
+    match error:
+        case FileNotFoundError() | ConnectionRefusedError():
+            what = "there is no such socket" if error.errno == ENOENT else "nobody listens there"
+            return (
+                f"{said}: {what}. Start one with `gateway serve --config FILE`, or say where "
+                "it is with --admin, --config or GATEWAY_ADMIN"
+            )
+        case PermissionError():
+            return f"{said}: permission denied. Only the user who started it may ask it"
+        case OSError() if error.strerror:
+            return f"{said}: {error.strerror}"
+        case _:
+            return f"{said} within {CONNECT_WITHIN:g} s"
+
+
+def _cut(address: str) -> Unreachable:
+    return Unreachable(f"the gateway at {address} went away in the middle of its answer")

@@ -38,6 +38,7 @@ def _refuse(error: ConfigError, *, json: bool) -> int:
     else:
         for line in error.lines():
             say(line)
+        say(_verdict(error.path, len(error.problems)))
     return exits.FAILED
 
 
@@ -51,8 +52,15 @@ def _tell(config: Config, findings: Findings) -> None:
             say(f"     {kind_of_input.value}: {became}")
         for when, then in _promises(words.promise).items():
             say(f"     {when}: {then}")
-    if not findings.problems:
-        say(f"{config.path}: can be served")
+    say(_verdict(config.path, len(findings.problems), len(findings.warnings)))
+
+
+def _verdict(path: str, errors: int, warnings: int = 0) -> str:
+    """The last line: what it comes to."""
+    counts = {"error": errors, "warning": warnings}
+    told = [f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n]
+    said = f"{path}: {'cannot' if errors else 'can'} be served"
+    return f"{said}: {', '.join(told)}" if told else said
 
 
 def _promises(promise: Promise) -> dict[str, str]:

@@ -43,7 +43,7 @@ async def follow(
             if seen.reached:
                 seen.reached = False
                 since = trio.current_time()
-                lost(str(error))
+                lost(f"{error}; waiting for it, {PATIENCE:g} s at most")
             if since is None or trio.current_time() - since > PATIENCE:
                 raise
             await trio.sleep(RETRY)

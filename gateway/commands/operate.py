@@ -191,7 +191,9 @@ async def _only_approval(client: AdminClient, run: str) -> str:
     waiting = (await client.get(path_of("runs", run)))["run"]["approvals"]
     if len(waiting) == 1:
         return str(waiting[0])
-    known = ", ".join(waiting) or "none"
+    if not waiting:
+        raise AdminError("approval_not_found", f"{run} waits for no approval")
+    known = ", ".join(waiting)
     raise AdminError("approval_not_found", f"say which approval; {run} waits for: {known}")
 
 

@@ -72,6 +72,7 @@ class PeopleSink:
         self._out = out
         self._err = err
         self._quiet = quiet
+        self._said = ""
 
     def event(self, line: Line) -> None:
         """Show it."""
@@ -84,9 +85,15 @@ class PeopleSink:
             case "MessageEnded":
                 self._out.end_line()
             case _ if not self._quiet:
-                self.note(words_of(line))
+                self._once(words_of(line))
             case _:
                 pass
+
+    def _once(self, text: str) -> None:
+        """A note, but not the same one twice in a row: some workers repeat a state."""
+        if text != self._said:
+            self.note(text)
+        self._said = text
 
     def note(self, text: str) -> None:
         """A line about the run, on stderr."""
@@ -111,6 +118,10 @@ def words_of(line: Line) -> str:
         case "ApprovalRequested":
             answer = f"gateway approve {line['run']} {line['approval']}"
             return f"waits for an approval: {line['title']} (answer with: {answer})"
+        case "ApprovalResolved":
+            return f"approval {line['approval']} was answered: {line['decision']}"
+        case "InputAccepted":
+            return f"took its input up to number {line['through']}"
         case "Diagnosed":
             return f"note: {line['message']}"
         case "GapFound":
@@ -118,7 +129,40 @@ def words_of(line: Line) -> str:
         case "RunFinished":
             return _ending(line["outcome"])
         case _:
+            return _state_of(line)
+
+
+def _state_of(line: Line) -> str:
+    """What is said of the run itself, or of the agent in it."""
+    match line["type"]:
+        case "StateChanged":
+            state, detail = str(line["state"]), str(line["detail"])
+            return state if detail in ("", state) else f"{state}: {detail}"
+        case "SessionOpened":
+            model = f", model {line['model']}" if line["model"] else ""
+            return f"its session is {line['native_session']}{model}"
+        case "UsageReported":
+            return _usage(line)
+        case "RateLimited":
+            return _with("held up by a rate limit", line["detail"])
+        case "HistoryCompacted":
+            return _with("its history was compacted", line["detail"])
+        case "CommandsListed":
+            return _with("has named its commands", line["detail"])
+        case "ToolProgressed":
+            return f"the tool says: {_short(line['text'])}"
+        case _:  # of a gateway that is newer than this command
             return _plainly(line)
+
+
+def _usage(line: Line) -> str:
+    counts = {"input": line["input_tokens"], "output": line["output_tokens"]}
+    told = [f"{count} {what} tokens" for what, count in counts.items() if count is not None]
+    return _with(f"used {' and '.join(told)}" if told else "told its usage", line["detail"])
+
+
+def _with(said: str, detail: object) -> str:
+    return f"{said}: {_short(detail)}" if detail else said
 
 
 def _ending(outcome: Line) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import types
@@ -50,9 +51,21 @@ def test_a_program_to_run_keeps_its_own_options(words: list[str]) -> None:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    wanted = "serve check demo bench fake workers runs run tail send approve cancel drain version"
-    for name in wanted.split():
-        assert f"\n    {name} " in text
+    wanted = (
+        "serve check demo bench fake status workers runs run tail send approve cancel signal "
+        "drain version"
+    )
+    listed = re.findall(r"^    (\w+) +\S.*$", text, re.MULTILINE)
+    assert sorted(listed) == sorted(wanted.split())  # each in one line
+
+
+def test_what_asks_a_gateway_has_json_and_ways_to_find_it() -> None:
+    with_words = ["tail r", "send r x", "approve r", "cancel r", "signal r kill"]
+    for line in ["status", "workers", "runs", "run", "drain", *with_words]:
+        made = cli.make_parser().parse_args([*line.split(), "--json", "--admin", "unix:s"])
+        assert (made.json, made.admin) == (True, "unix:s")
+    for line in ("check f", "version"):
+        assert cli.make_parser().parse_args([*line.split(), "--json"]).json
 
 
 @pytest.mark.parametrize("name", ["fake", "demo", "bench"])

@@ -18,4 +18,6 @@ def drains() -> list[bool]:
 @pytest.fixture
 def api(hub: Hub, drains: list[bool]) -> Api:
     names = map(str, itertools.count(1))
-    return Api(hub, lambda: {"name": "gw"}, lambda: drains.append(True), lambda: next(names))
+    entries = [{"entry": "north", "facing": "north"}, {"entry": "hosts", "facing": "south"}]
+    status = {"name": "gw", "entries": entries}
+    return Api(hub, lambda: status, lambda: drains.append(True), lambda: next(names))

@@ -46,7 +46,7 @@ START = {"input": {"prompt": "hi"}, "interactive": True}
 
 
 async def test_status(api: Api) -> None:
-    assert await _get(api, "v1|status") == {"name": "gw"}
+    assert (await _get(api, "v1|status"))["name"] == "gw"
 
 
 async def test_workers_and_their_drain(api: Api, worker: HandWorker) -> None:
@@ -177,6 +177,31 @@ async def test_runs_come_in_pages(api: Api, hub: Hub, worker: HandWorker) -> Non
     await read_until(hub, run, 2)
     page = await _get(api, "v1|runs", open="1", link="north")
     assert [line["run"] for line in page["runs"]] == ["north/b", "north/c"]
+
+
+async def test_runs_of_an_entry_that_is_not_there_are_refused_with_the_nearest(
+    api: Api, hub: Hub, worker: HandWorker
+) -> None:
+    assert (await _get(api, "v1|runs", link="north"))["runs"] == []
+    assert (await _get(api, "v1|runs", link="admin"))["runs"] == []
+    for link, hint in (("nort", "did you mean north?"), ("hosts", "known: admin, north")):
+        reply = await _ask(api, "GET", "v1|runs", link=link)
+        assert (reply.status, reply.line["error"]["code"]) == (400, "invalid_argument")
+        said = f"no [[north]] entry is named {link}, and no run is its; {hint}"
+        assert reply.line["error"]["message"] == said
+
+
+async def test_runs_of_an_entry_that_an_earlier_config_had_are_listed(
+    hub: Hub, worker: HandWorker
+) -> None:
+    api = Api(hub, lambda: {"entries": []}, lambda: None, lambda: "1")
+    await started(hub, "a")
+    run = RunId("north/a")
+    await read_until(hub, run, 1)
+    worker.record(run, DONE, seq=1)
+    await read_until(hub, run, 2)
+    assert len((await _get(api, "v1|runs", link="north"))["runs"]) == 1
+    assert (await _get(api, "v1|runs", link="north", open="1"))["runs"] == []
 
 
 async def test_draining_the_gateway(api: Api, drains: list[bool]) -> None:

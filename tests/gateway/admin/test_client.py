@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from errno import EACCES, ECONNREFUSED, EIO, ENOENT
 from functools import partial
 from pathlib import Path
 
@@ -149,6 +150,29 @@ async def test_no_answer_is_an_error_in_time(autojump_clock: trio.testing.MockCl
     with pytest.raises(Unreachable, match=f"no answer in {ANSWER_WITHIN:g} s"):
         await AdminClient("silent", connect).get("/v1/status")
     assert trio.current_time() - start == ANSWER_WITHIN
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (FileNotFoundError(ENOENT, "No such file"), "there is no such socket. Start one with `ga"),
+        (ConnectionRefusedError(ECONNREFUSED, "refused"), "nobody listens there. Start one with"),
+        (PermissionError(EACCES, "denied"), "permission denied. Only the user who started it"),
+        (OSError(EIO, "Input/output error"), "Input/output error"),
+        (trio.TooSlowError(), "within 5 s"),
+    ],
+)
+async def test_an_operator_is_told_what_to_do_where_nobody_answers(
+    error: Exception, words: str
+) -> None:
+    async def connect(_: str) -> trio.abc.Stream:
+        raise error
+
+    with pytest.raises(Unreachable) as raised:
+        await AdminClient("unix:/s", connect).get("/v1/status")
+    assert f"no gateway answers at unix:/s{' ' if 'within' in words else ': '}{words}" in str(
+        raised.value
+    )
 
 
 @pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999", "unix:/nonexistent/socket"])

@@ -68,6 +68,7 @@ def test_a_file_that_cannot_be_read(path: Path, capsys: pytest.CaptureFixture[st
         f"{path}:6: south.hosts.listn: unknown key; did you mean listen?",
         f"{path}:14: route[1].to: no [[south]] or [[local]] entry is named host; "
         "did you mean hosts?",
+        f"{path}: cannot be served: 3 errors",
     ]
     assert main(["check", str(path), "--json"]) == 1
     line = json.loads(capsys.readouterr().out)
@@ -88,4 +89,4 @@ def test_problems_and_warnings_of_what_it_names(
     out = capsys.readouterr().out
     assert out.startswith(f"{path}:2: gateway.journal: the directory {path.parent}/none is not")
     assert f"warning: {path}:3: south.hosts: whoever reaches this address may connect" in out
-    assert "can be served" not in out
+    assert out.endswith(f"\n{path}: cannot be served: 1 error, 2 warnings\n")

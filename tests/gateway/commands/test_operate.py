@@ -59,8 +59,10 @@ async def test_runs(command: Command, hub: Hub, worker: HandWorker, capsys: Capt
     assert row[:4] == ["north/b", "starting", "prompt", "pool/w"]
     assert await command("runs", "--all", "--json") == 0
     assert [line["run"] for line in _objects(capsys.readouterr().out)] == ["north/a", "north/b"]
-    assert await command("runs", "--link", "other") == 0
+    assert await command("runs", "--link", "admin") == 0
     assert len(_rows(capsys.readouterr().out)) == 1
+    assert await command("runs", "--link", "nope") == 1
+    assert "no [[north]] entry is named nope" in capsys.readouterr().err
 
 
 async def test_status(command: Command, status: Line, capsys: Capture) -> None:
@@ -158,7 +160,7 @@ async def test_approving_asks_which_where_there_are_several_or_none(
     run = await started(hub)
     await read_until(hub, run, 1)
     assert await command("approve", run) == 1
-    assert "waits for: none (approval_not_found)" in capsys.readouterr().err
+    assert "waits for no approval (approval_not_found)" in capsys.readouterr().err
     worker.record(run, e.ApprovalRequested("a1", "x"), e.ApprovalRequested("a2", "x"), seq=1)
     await read_until(hub, run, 3)
     assert await command("approve", run) == 1
@@ -211,5 +213,7 @@ async def test_drain_the_gateway_as_json(command: Command, capsys: Capture) -> N
 
 async def test_no_gateway(command: Command, capsys: Capture) -> None:
     assert await command("workers", "--admin", "unix:/nonexistent/socket") == 3
-    assert "no gateway answers at unix:/nonexistent/socket" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no gateway answers at unix:/nonexistent/socket: there is no such socket" in said
+    assert "gateway serve --config FILE" in said
     await wait_all_tasks_blocked()

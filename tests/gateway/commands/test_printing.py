@@ -9,11 +9,11 @@ from argparse import Namespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import find, given
 
 from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, RunId, Seq, WorkerId
-from fleetgate.core.testing import recorded
+from fleetgate.core.testing import events, recorded
 from fleetgate.gateway.commands.printing import (
     Channel,
     JsonSink,
@@ -126,16 +126,46 @@ def test_json_is_every_event() -> None:
             ),
             "failed (timed_out), SIGKILL: late",
         ),
-        (e.InputAccepted(4), "InputAccepted: through 4"),
+        (e.InputAccepted(4), "took its input up to number 4"),
         (
-            e.StateChanged(e.RunState.RUNNING, "accepted"),
-            "StateChanged: state running, detail accepted",
+            e.ApprovalResolved("a1", e.Decision.ALLOW_ONCE),
+            "approval a1 was answered: allow_once",
         ),
-        (e.CommandsListed(), "CommandsListed"),
+        (e.StateChanged(e.RunState.STARTING, "accepted"), "starting: accepted"),
+        (e.StateChanged(e.RunState.QUEUED, "queued"), "queued"),
+        (e.StateChanged(e.RunState.RUNNING), "running"),
+        (e.SessionOpened("s1", "opus"), "its session is s1, model opus"),
+        (e.SessionOpened("s1"), "its session is s1"),
+        (e.UsageReported(3, 5), "used 3 input tokens and 5 output tokens"),
+        (e.UsageReported(None, 5, {"cost": 1}), 'used 5 output tokens: {"cost": 1}'),
+        (e.UsageReported(), "told its usage"),
+        (e.RateLimited(), "held up by a rate limit"),
+        (e.HistoryCompacted({"by": "half"}), 'its history was compacted: {"by": "half"}'),
+        (e.CommandsListed(), "has named its commands"),
+        (e.ToolProgressed("half way"), "the tool says: half way"),
     ],
 )
 def test_words(event: e.Event, words: str) -> None:
     assert words_of(_line(event)) == words
+
+
+def test_what_a_newer_gateway_says_is_shown_as_it_comes() -> None:
+    line = {"run": "r", "seq": 1, "time": 1, "type": "LidOpened", "by": "ada", "why": None}
+    assert words_of(line) == "LidOpened: by ada"
+
+
+@pytest.mark.parametrize("kind", typing.get_args(e.Event))
+def test_no_event_is_shown_by_its_internal_name(kind: type[e.Event]) -> None:
+    produced = (e.TextProduced, e.OutputProduced, e.MessageEnded)
+    if kind not in produced:
+        line = _line(find(events(kind), lambda _: True))
+        assert not words_of(line).startswith(kind.__name__)
+
+
+def test_a_state_that_is_repeated_is_one_line() -> None:
+    queued = e.StateChanged(e.RunState.STARTING, "queued")
+    _, err = Screen(terminal=False).show(queued, queued, e.RunStarted(3), queued)
+    assert err == b"starting: queued\nstarted, pid 3\nstarting: queued\n"
 
 
 @given(recorded())

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 import trio
 
-from fleetgate.gateway.admin.client import AdminClient
+from fleetgate.gateway.admin.client import AdminClient, Lines
 from fleetgate.gateway.cli import main
 
 PROGRAM = (sys.executable, "-m", "fleetgate.gateway.cli", "serve", "--config")
@@ -119,6 +120,47 @@ async def test_I5_a_run_that_waits_is_there_after_a_restart(served: Served) -> N
         await again.said("gateway_ready")
         run = (await again.admin.get("/v1/runs/admin%2Fmine"))["run"]
         assert run["state"] == "queued"
+
+
+async def test_I5_a_run_goes_on_at_its_worker_while_the_gateway_restarts(tmp_path: Path) -> None:
+    config = tmp_path / "gw.toml"
+    config.write_text(CONFIG.replace("tcp://127.0.0.1:0", "unix:run/s"))
+    host = [sys.executable, "-m", "fleetgate.gateway.cli", "fake", "rvbox-client", "--exec"]
+    host += ["--connect", f"unix:{tmp_path}/run/s", "--client-id", "mill"]
+    host += ["--state", str(tmp_path / "mill")]
+    body = {"run": "mine", "input": {"line": "echo up; cat"}, "interactive": True}
+    path = "/v1/runs/admin%2Fmine"
+    async with trio.open_nursery() as nursery:
+        async with _serving(config) as served:
+            await served.said("gateway_ready")
+            run = partial(trio.run_process, host, stdin=subprocess.PIPE, capture_stdout=True)
+            process = await nursery.start(partial(run, check=False, capture_stderr=True))
+            await served.admin.post("/v1/runs", body)
+            async with served.admin.stream(f"{path}/events?follow=1") as lines:
+                seen = await _until(lines, "OutputProduced")
+            served.process.send_signal(signal.SIGTERM)
+            assert await served.process.wait() == 0
+        async with _serving(config) as again:
+            await again.said("gateway_ready")
+            await again.admin.post(f"{path}/input", {"text": "on", "newline": True})
+            await again.admin.post(f"{path}/close")
+            after = seen[-1]["seq"]
+            async with again.admin.stream(f"{path}/events?follow=1&after={after}") as lines:
+                seen += await _until(lines, "RunFinished")
+        process.terminate()
+    assert [line["seq"] for line in seen] == list(range(1, len(seen) + 1))
+    printed = [line["data_base64"] for line in seen if line["type"] == "OutputProduced"]
+    assert b"".join(map(b64decode, printed)) == b"up\non\n"
+    assert seen[-1]["outcome"]["state"] == "succeeded"
+
+
+async def _until(lines: Lines, kind: str) -> list[dict[str, Any]]:
+    seen: list[dict[str, Any]] = []
+    async for line in lines:
+        seen.append(line)
+        if line["type"] == kind:
+            break
+    return seen
 
 
 async def test_SIGHUP_with_a_bad_file_keeps_the_running_config_and_says_so(
