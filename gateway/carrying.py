@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from fleetgate.gateway.config_entries import Entry, Grant, SecretUnreadable
-from fleetgate.protocols.carriage import Carriage, WebSocketUse
-from fleetgate.transports.api import Opening, Options, Rejection
+from fleetgate.protocols.carriage import Carriage, GrpcUse, WebSocketUse
+from fleetgate.transports.api import GrpcMethod, GrpcOptions, Opening, Options, Rejection
 
 UNAUTHORIZED: Final = 401
 _BEARER: Final = "bearer "
@@ -30,8 +30,26 @@ def options_of(entry: Entry, carriage: Carriage) -> Options:
         subprotocols=socket.subprotocols if socket else (),
         ping_every=socket.ping_every if socket else None,
         dead_after=socket.dead_after if socket else None,
+        grpc=_grpc(carriage.grpc),
         headers=headers,
         authorize=_authorize(entry, socket, carriage.in_band),
+    )
+
+
+def _grpc(use: GrpcUse | None) -> GrpcOptions | None:
+    """The same in the words of the transports."""
+    if use is None:
+        return None
+    return GrpcOptions(
+        calls={
+            path: GrpcMethod(call.client_streams, call.server_streams)
+            for path, call in use.calls.items()
+        },
+        dial=use.dial,
+        descriptors=use.descriptors,
+        final=use.final,
+        ping_every=use.ping_every,
+        pings_allowed_every=use.pings_allowed_every,
     )
 
 

@@ -21,7 +21,7 @@ from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
 from fleetgate.gateway.route_words import RouteWords, words_of
 from fleetgate.protocols.api import Adapter
 from fleetgate.protocols.carriage import Carriage
-from fleetgate.transports.address import DEFAULT_PORTS
+from fleetgate.transports.address import DEFAULT_PORTS, GRPC
 from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
 from fleetgate.transports.unix import check_path
@@ -120,15 +120,28 @@ def _check_files(tls: TlsFiles | None) -> None:
 
 def _check_carried(entry: Entry, carriage: Carriage) -> None:
     scheme = entry.address.partition(":")[0]
-    web = scheme in DEFAULT_PORTS
-    if web and carriage.websocket is None:
-        raise AddressError(
-            f"{entry.protocol} is not carried over WebSocket; use unix:, tcp: or tls:"
-        )
-    if not web and carriage.stream is None:
-        raise AddressError(f"{entry.protocol} is carried over WebSocket only; use ws: or wss:")
-    if not web and (entry.token or entry.tokens):
-        raise AddressError(f"tokens are shown at a WebSocket's upgrade; {scheme}: has none")
+    kind, carried = _kind(scheme, carriage)
+    if not carried:
+        raise AddressError(f"{entry.protocol} is not carried over {kind}; use {_ways(carriage)}")
+    heads = scheme in (*DEFAULT_PORTS, *GRPC)
+    if not heads and not carriage.in_band and (entry.token or entry.tokens):
+        raise AddressError(f"tokens are shown in headers, of WebSocket or gRPC; {scheme}: has none")
+
+
+def _kind(scheme: str, carriage: Carriage) -> tuple[str, bool]:
+    """What a scheme is of, and whether the protocol is carried so."""
+    if scheme in DEFAULT_PORTS:
+        return "WebSocket", carriage.websocket is not None
+    if scheme in GRPC:
+        return "gRPC", carriage.grpc is not None
+    return "a stream of bytes", carriage.stream is not None
+
+
+def _ways(carriage: Carriage) -> str:
+    ways = ["unix:", "tcp:", "tls:"] if carriage.stream is not None else []
+    ways += ["ws:", "wss:"] if carriage.websocket is not None else []
+    ways += ["grpc:", "grpcs:"] if carriage.grpc is not None else []
+    return f"{', '.join(ways[:-1])} or {ways[-1]}"
 
 
 def _problem(config: Config, key: str, message: str) -> Problem:
@@ -188,11 +201,11 @@ def _exposed(config: Config) -> Iterator[Problem]:
         if not isinstance(place, TcpPlace) or place.loopback:
             continue
         key = f"{entry.facing}.{entry.name}"
-        secured = entry.address.partition(":")[0] in ("wss", "tls")
+        secured = entry.address.partition(":")[0] in ("wss", "tls", "grpcs")
         asks = entry.tokens or (entry.tls is not None and entry.tls.ca is not None)
         if entry.listens and not asks:
             said = "whoever reaches this address may connect; set tokens, or client_ca in tls"
             yield _problem(config, key, said)
         if not secured:
-            said = "nothing is encrypted on the way; use wss: or tls: beyond this machine"
+            said = "nothing is encrypted on the way; use wss:, tls: or grpcs: between machines"
             yield _problem(config, key, said)

@@ -30,7 +30,7 @@ from fleetgate.gateway.speaking import Speaker, WorkerStep
 from fleetgate.gateway.watching import Watch
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, ProtocolError, Steps
-from fleetgate.transports.api import FrameRefused, Link, LinkError
+from fleetgate.transports.api import FrameRefused, Link, LinkBroken, LinkError
 
 SEND_WITHIN: Final = 60.0
 """Seconds that one write may take before the peer counts as gone: as long as the most
@@ -66,12 +66,7 @@ class Driver:
     """Drives one connection over one link. Also the hub's port to the worker behind it."""
 
     def __init__(
-        self,
-        link: Link,
-        connection: Connection,
-        hub: Hub,
-        clock: Clock,
-        observer: Observer,
+        self, link: Link, connection: Connection, hub: Hub, clock: Clock, observer: Observer
     ) -> None:
         self._link = link
         self._connection = connection
@@ -285,6 +280,8 @@ class Driver:
             await self._finish()
             return "the peer closed the link"
         except LinkError as error:
+            if isinstance(error, LinkBroken) and error.final and self._closing is None:
+                self._closing = api.Close(None, str(error), retry=False)
             return str(error)
         finally:
             self._read_over.set()

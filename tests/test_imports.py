@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,39 @@ def test_protocols_and_values_never_wait(path: Path) -> None:
 )
 def test_the_search_for_async_finds_it(text: str) -> None:
     assert asynchronous(ast.parse(text))
+
+
+# --- asyncio
+
+ASYNCIO = frozenset({"asyncio", "trio_asyncio", "grpclib", "h2", "hyperframe", "hpack"})
+"""asyncio, and what gRPC brings with it."""
+
+
+def product() -> list[Path]:
+    return [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+def test_only_grpc_knows_of_asyncio() -> None:
+    knowing = {
+        str(path.relative_to(ROOT)): roots
+        for path in product()
+        if (roots := {module.split(".")[0] for module in imported(path)} & ASYNCIO)
+    }
+    assert all(re.fullmatch(r"transports/grpc_\w+\.py", name) for name in knowing), knowing
+    asyncio = {name for name, roots in knowing.items() if roots & {"asyncio", "trio_asyncio"}}
+    assert asyncio == {"transports/grpc_connection.py", "transports/grpc_loop.py"}
+
+
+def test_whoever_has_no_grpc_address_has_no_asyncio() -> None:
+    """trio-asyncio replaces asyncio's loop policy in the whole process when it is imported."""
+    program = (
+        "import sys; import fleetgate.gateway.cli, fleetgate.transports.open; "
+        "print({'trio_asyncio', 'grpclib', 'fleetgate.transports.grpc'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "set()\n"
 
 
 # --- the contracts

@@ -17,12 +17,16 @@ FORMS: Final = {
     "tls": "tls://HOST:PORT",
     "ws": "ws://HOST[:PORT]/PATH",
     "wss": "wss://HOST[:PORT]/PATH",
+    "grpc": "grpc://HOST:PORT",
+    "grpcs": "grpcs://HOST:PORT",
     "stdio": "stdio:",
     "memory": "memory:NAME",
 }
 """Each scheme with the form that is wanted."""
 
 DEFAULT_PORTS: Final = {"ws": 80, "wss": 443}
+
+GRPC: Final = ("grpc", "grpcs")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -21,7 +21,7 @@ NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 class Opening:
     """What is known of the peer when a link opens, in builtins.
 
-    `headers` have lower-case names (WebSocket only). `identities` are verified names: the
+    `headers` have lower-case names (WebSocket and gRPC). `identities` are verified names: the
     peer certificate's CN and SANs. `subprotocol` is the one that was agreed.
     """
 
@@ -54,11 +54,13 @@ class LinkClosed(LinkError):
 
 class LinkBroken(LinkError):
     """The peer, or the network, ended it other than by closing it, or sent what is no frame.
-    `code` is the close code sent or received, where the carriage has one."""
+    `code` is the close code sent or received, or a gRPC status, where the carriage has one.
+    `final`: dialling again is of no use, as `GrpcOptions.final` says."""
 
-    def __init__(self, message: str, code: int | None = None) -> None:
+    def __init__(self, message: str, code: int | None = None, *, final: bool = False) -> None:
         super().__init__(message)
         self.code = code
+        self.final = final
 
 
 class FrameRefused(LinkError):
@@ -155,7 +157,7 @@ class DialFailed(LinkError):
 
 
 class DialRefused(LinkError):
-    """The peer answered and said no (`status`: the HTTP status), or its certificate does not
+    """The peer answered and said no (`status`: of HTTP, or of gRPC), or its certificate does not
     hold. Trying again with the same credentials will not help where `final`."""
 
     def __init__(self, message: str, status: int | None = None, *, final: bool = False) -> None:
@@ -193,6 +195,35 @@ class Rejection:
     headers: Mapping[str, str] = NO_HEADERS
 
 
+@attrs.frozen(slots=True)
+class GrpcMethod:
+    """One method of a gRPC service: whether its client, and its server, send any number of
+    messages or exactly one."""
+
+    client_streams: bool = True
+    server_streams: bool = True
+
+
+@attrs.frozen(slots=True)
+class GrpcOptions:
+    """What gRPC needs to know; each call is a link, and a frame is one message.
+
+    `calls`: the methods by path (`/package.Service/Method`). A listener serves these, and
+    answers any other with UNIMPLEMENTED. `dial`: the path that a dialler calls; one that is
+    not in `calls` streams both ways. `descriptors`: serialized `FileDescriptorProto`s for
+    reflection, each behind those it imports. `final`: the statuses after which a dialler does
+    not try again. `ping_every`: seconds between a client's pings (None: none).
+    `pings_allowed_every`: seconds between those that a server puts up with.
+    """
+
+    calls: Mapping[str, GrpcMethod] = attrs.field(factory=dict[str, GrpcMethod])
+    dial: str = ""
+    descriptors: tuple[bytes, ...] = attrs.field(default=(), repr=False)
+    final: frozenset[int] = frozenset()
+    ping_every: float | None = 300.0
+    pings_allowed_every: float = 10.0
+
+
 Report: TypeAlias = Callable[[str, BaseException | None], None]
 """Told of what ended by itself while a listener serves. First one of `handshake_failed`,
 `handshakes_full`, `links_full`, `handler_failed`, `carrier_failed`; then the reason. It must not
@@ -207,7 +238,8 @@ class Options:
     WebSocket: `path` (where the address has none), `binary` (else text messages),
     `subprotocols`, `ping_every` and `dead_after` in seconds, `headers` to send, `authorize` to
     answer an upgrade with something other than 101 (None: go on); it may read the opening's
-    headers, among them `host` and `sec-websocket-protocol` (what was offered).
+    headers, among them `host` and `sec-websocket-protocol` (what was offered). gRPC: `grpc`;
+    `headers` is the metadata to send, and what `authorize` says becomes a status.
     """
 
     framing: str = "varint"
@@ -218,6 +250,7 @@ class Options:
     subprotocols: tuple[str, ...] = ()
     ping_every: float | None = None
     dead_after: float | None = None
+    grpc: GrpcOptions | None = None
     headers: Mapping[str, str] = attrs.field(default=NO_HEADERS, repr=False)
     authorize: Callable[[Opening], int | Rejection | None] | None = None
     handshake_timeout: float = 10.0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
+from types import ModuleType
 from typing import Final, TypeAlias
 
-from fleetgate.transports.address import DEFAULT_PORTS, Address, parse_address
+from fleetgate.transports.address import DEFAULT_PORTS, GRPC, Address, parse_address
 from fleetgate.transports.api import AddressError, Dialer, Listener, Options
 from fleetgate.transports.framing import FRAMINGS
 from fleetgate.transports.memory import MemoryDialer, open_memory_listener
@@ -25,12 +28,40 @@ def _plain(dialer: Callable[[Address, Options], Dialer]) -> _OpenDialer:
     return lambda address, options: nullcontext(dialer(address, options))
 
 
+def _grpc() -> ModuleType:
+    """Imported where it is used: trio-asyncio replaces asyncio's loop policy for the process, and
+    runs on fewer versions of Python than we do. Who has no gRPC address has neither."""
+    try:
+        from fleetgate.transports import grpc
+    except (ImportError, AttributeError) as error:
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise AddressError(
+            f"gRPC cannot be used on Python {version}: trio-asyncio cannot be imported; "
+            "use Python 3.11 to 3.13"
+        ) from error
+    return grpc
+
+
+def _open_grpc_listener(
+    address: Address, options: Options
+) -> AbstractAsyncContextManager[Listener]:
+    opened: AbstractAsyncContextManager[Listener] = _grpc().open_grpc_listener(address, options)
+    return opened
+
+
+def _open_grpc_dialer(address: Address, options: Options) -> AbstractAsyncContextManager[Dialer]:
+    opened: AbstractAsyncContextManager[Dialer] = _grpc().open_grpc_dialer(address, options)
+    return opened
+
+
 _LISTENERS: Final[dict[str, _OpenListener]] = {
     "unix": open_unix_listener,
     "tcp": open_tcp_listener,
     "tls": open_tls_listener,
     "ws": open_websocket_listener,
     "wss": open_websocket_listener,
+    "grpc": _open_grpc_listener,
+    "grpcs": _open_grpc_listener,
     "stdio": open_stdio_listener,
     "memory": open_memory_listener,
 }
@@ -41,12 +72,16 @@ _DIALERS: Final[dict[str, _OpenDialer]] = {
     "tls": _plain(TlsDialer),
     "ws": open_websocket_dialer,
     "wss": open_websocket_dialer,
+    "grpc": _open_grpc_dialer,
+    "grpcs": _open_grpc_dialer,
     "stdio": _plain(StdioDialer),
     "memory": _plain(MemoryDialer),
 }
 
 _STREAMS: Final = ("unix", "tcp", "tls", "stdio")
-_TLS: Final = ("tls", "wss")
+_TLS: Final = ("tls", "wss", "grpcs")
+_ENCRYPTED: Final = {"ws": "wss://", "grpc": "grpcs://"}
+_CALL: Final = re.compile(r"/[A-Za-z0-9_.]+/[A-Za-z0-9_]+")
 
 
 def open_listener(address: str, options: Options) -> AbstractAsyncContextManager[Listener]:
@@ -61,7 +96,7 @@ def open_listener(address: str, options: Options) -> AbstractAsyncContextManager
 
 def open_dialer(address: str, options: Options) -> AbstractAsyncContextManager[Dialer]:
     """A way to reach `address`. Entering touches nothing yet. Links that need a task in the
-    background (WebSocket) have it in this block: leaving it drops those that still live.
+    background (WebSocket, gRPC) have it in this block: leaving it drops those that still live.
 
     Raises: `AddressError` at the call.
     """
@@ -86,8 +121,23 @@ def check_address(address: str, options: Options, listener: bool) -> Address:
         raise AddressError(f"{address} cannot be dialled: port 0 is for listening")
     if listener and parsed.scheme in DEFAULT_PORTS and "?" in parsed.path:
         raise AddressError(f"{address} cannot be listened at: the path there has no query")
+    if parsed.scheme in GRPC:
+        _check_grpc(parsed, options, listener)
     _check_tls(parsed, options, listener)
     return parsed
+
+
+def _check_grpc(address: Address, options: Options, listener: bool) -> None:
+    use = options.grpc
+    if use is None:
+        raise AddressError(f"{address} needs the methods that are called there")
+    paths = tuple(use.calls) if listener else (use.dial,)
+    if not paths:
+        raise AddressError(f"{address} has no method to serve")
+    for path in paths:
+        if not _CALL.fullmatch(path):
+            raise AddressError(f"{path!r} is no method of gRPC: wanted /package.Service/Method")
+    _grpc()
 
 
 def _check_tls(address: Address, options: Options, listener: bool) -> None:
@@ -97,5 +147,5 @@ def _check_tls(address: Address, options: Options, listener: bool) -> None:
         if options.tls is not None:
             check_tls_files(options.tls, listener)
     elif options.tls is not None:
-        better = "wss://" if address.scheme == "ws" else "tls://"
+        better = _ENCRYPTED.get(address.scheme, "tls://")
         raise AddressError(f"{address} is not encrypted, yet certificates are set: use {better}")

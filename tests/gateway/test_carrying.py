@@ -11,8 +11,8 @@ import trio
 from fleetgate.gateway.carrying import Gatekeeper, gatekeeper_of, options_of
 from fleetgate.gateway.config_entries import Entry, Grant, Secret, SecretUnreadable
 from fleetgate.gateway.registry import adapters
-from fleetgate.protocols.carriage import Carriage, Denial, WebSocketUse
-from fleetgate.transports.api import Opening, Rejection
+from fleetgate.protocols.carriage import Carriage, Denial, GrpcCall, GrpcUse, WebSocketUse
+from fleetgate.transports.api import GrpcMethod, GrpcOptions, Opening, Rejection
 from fleetgate.transports.open import open_listener
 
 USE = WebSocketUse(binary=True, path="/agent", subprotocols=("p",), ping_every=20, dead_after=60)
@@ -27,6 +27,29 @@ def test_options_join_the_entry_and_its_protocol(monkeypatch: pytest.MonkeyPatch
     assert options.headers == {"authorization": "Bearer secret"}
     assert options.authorize is None
     assert "secret" not in repr(options)
+
+
+def test_calls_of_grpc_come_over_in_the_words_of_the_transports() -> None:
+    entry = Entry("north", "n", "p", "grpc://h:1", False, None)
+    calls = {"/a.B/C": GrpcCall(False, True), "/a.B/D": GrpcCall(True, False)}
+    use = GrpcUse(calls, "/a.B/C", (b"file",), frozenset({16}), None, 5.0)
+    assert options_of(entry, Carriage(None, 100)).grpc is None
+    assert options_of(entry, Carriage(None, 100, grpc=use)).grpc == GrpcOptions(
+        {"/a.B/C": GrpcMethod(False, True), "/a.B/D": GrpcMethod(True, False)},
+        "/a.B/C",
+        (b"file",),
+        frozenset({16}),
+        None,
+        5.0,
+    )
+    plain = options_of(entry, Carriage(None, 100, grpc=GrpcUse(calls, "/a.B/C"))).grpc
+    assert plain == GrpcOptions(
+        {
+            path: GrpcMethod(call.client_streams, call.server_streams)
+            for path, call in calls.items()
+        },
+        "/a.B/C",
+    )
 
 
 def test_a_missing_token_is_told_before_the_dial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def test_what_can_be_served(place: Path, south: str) -> None:
         ),
         (
             'connect = "tcp://127.0.0.1:1"\ntoken = { env = "GW_TOKEN" }\n',
-            "3: south.hosts: tokens are shown at a WebSocket's upgrade; tcp: has none",
+            "3: south.hosts: tokens are shown in headers, of WebSocket or gRPC; tcp: has none",
         ),
     ],
 )
@@ -111,6 +111,13 @@ def test_a_client_of_agency_has_no_websocket(place: Path) -> None:
     south = '[[south]]\nname = "hosts"\nprotocol = "agency"\nconnect = "ws://127.0.0.1:1"\n'
     assert _problems(place, HEAD + south + NORTH + ROUTE) == [
         "3: south.hosts: agency is not carried over WebSocket; use unix:, tcp: or tls:"
+    ]
+
+
+def test_agency_has_no_grpc(place: Path) -> None:
+    text = HEAD + SOUTH + TLS + NORTH.replace("unix:run/gui.sock", "grpc://127.0.0.1:1") + ROUTE
+    assert _problems(place, text) == [
+        "8: north.gui: agency is not carried over gRPC; use unix:, tcp:, tls:, ws: or wss:"
     ]
 
 
@@ -167,7 +174,7 @@ def test_what_everybody_reaches() -> None:
     assert problems == []
     assert warnings == [
         "south.hosts: whoever reaches this address may connect; set tokens, or client_ca in tls",
-        "south.hosts: nothing is encrypted on the way; use wss: or tls: beyond this machine",
+        "south.hosts: nothing is encrypted on the way; use wss:, tls: or grpcs: between machines",
     ]
 
 

@@ -635,3 +635,15 @@ async def test_a_session_that_ends_is_told_to_its_worker(rig: Rig) -> None:
     await wait_all_tasks_blocked()
     await rig.hub.submit(c.EndSession(SessionId("s")))
     assert rig.puppet.named("end_session") == [("native",)]
+
+
+async def test_a_link_that_broke_for_good_is_not_dialled_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken() -> list[bytes]:
+        raise LinkBroken("the peer ended it with UNAUTHENTICATED", 16, final=True)
+
+    monkeypatch.setattr(rig.driver.link, "receive_some", broken)
+    await rig.go()
+    ended = await rig.end()
+    assert (ended.reason, ended.retry) == ("the peer ended it with UNAUTHENTICATED", False)

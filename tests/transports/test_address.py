@@ -19,6 +19,8 @@ GOOD = [
     ("wss://[2001:db8::1]:8443/a/b", Address("wss", "2001:db8::1", 8443, "/a/b")),
     ("ws://h:1/a?x=1&y=2", Address("ws", "h", 1, "/a?x=1&y=2")),
     ("ws://h:1?x=1", Address("ws", "h", 1, "/?x=1")),
+    ("grpc://[::1]:7443", Address("grpc", "::1", 7443)),
+    ("grpcs://edge.example:7443", Address("grpcs", "edge.example", 7443)),
     ("stdio:", Address("stdio")),
     ("memory:edge-1", Address("memory", path="edge-1")),
 ]
@@ -53,6 +55,8 @@ def test_a_port_is_needed_except_where_the_web_has_one() -> None:
         ("tcp://h:99999", "wanted tcp://HOST:PORT"),
         ("tcp://h:x", "wanted tcp://HOST:PORT"),
         ("tcp://h:1/agent", "nothing follows the port"),
+        ("grpc://h", "port is missing"),
+        ("grpc://h:1/a.B/C", "nothing follows the port"),
         ("tcp://h:1?x", "nothing follows the port"),
         ("ws://h:1/a#b", "no fragment"),
         ("ws://h:1/é", "%XX"),

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import socket
+import ssl
+
+import pytest
+import trio
+
+from fleetgate.transports.api import TlsFiles
+from fleetgate.transports.grpc_call import either
+from fleetgate.transports.grpc_client import ClientConnection
+from fleetgate.transports.grpc_connection import GrpcConnection
+from fleetgate.transports.grpc_loop import Loop, open_loop
+from fleetgate.transports.tls import client_context, server_context
+
+
+class Server(GrpcConnection):
+    def __init__(self) -> None:
+        super().__init__(client=False)
+
+
+async def streams() -> tuple[trio.SocketStream, trio.SocketStream]:
+    one, other = socket.socketpair()
+    for end in (one, other):
+        end.setblocking(False)
+    listening = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    one.close()
+    other.close()
+    host, port, *_ = listening[0].socket.getsockname()
+    near = await trio.open_tcp_stream(host, port)
+    far = await listening[0].accept()
+    await listening[0].aclose()
+    return near, far
+
+
+async def test_two_connections_meet() -> None:
+    near, far = await streams()
+    async with open_loop() as loop:
+        client, server = ClientConnection("here"), Server()
+        assert await loop.adopt(near, client, close_timeout=1) == {}
+        assert await loop.adopt(far, server, close_timeout=1) == {}
+        await client.ready.wait()
+        await server.ready.wait()
+        client.end("enough")
+        await server.lost.wait()
+        assert server.why == "the peer ended it"
+
+
+async def test_what_is_open_at_its_end_is_closed() -> None:
+    near, far = await streams()
+    async with far:
+        async with open_loop() as loop:
+            client = ClientConnection("here")
+            await loop.adopt(near, client, close_timeout=1)
+        assert client.gone
+        assert client.lost.is_set()
+
+
+async def test_tls_tells_who_it_is(certificates) -> None:
+    near, far = await streams()
+    async with open_loop() as loop:
+        client, server = ClientConnection("here"), Server()
+        shown: list[dict[str, object]] = []
+
+        async def serve() -> None:
+            context = server_context(certificates.listening(mutual=True))
+            shown.append(await loop.adopt(far, server, context=context, close_timeout=1))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve)
+            context = client_context(certificates.dialling(mutual=True))
+            certificate = await loop.adopt(
+                near, client, context=context, server_hostname="127.0.0.1", close_timeout=1
+            )
+        assert certificate["subject"]
+        assert shown[0]["subject"]
+        await either(client.ready, client.lost)
+        assert not client.lost.is_set()
+
+
+async def test_a_handshake_that_fails_leaves_no_socket(certificates) -> None:
+    near, far = await streams()
+    async with far, open_loop() as loop:
+        client = ClientConnection("here")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(far.send_all, b"no TLS at all, but long enough to be told")
+            with pytest.raises(ssl.SSLError):
+                await loop.adopt(
+                    near,
+                    client,
+                    context=client_context(TlsFiles(ca=certificates.ca)),
+                    server_hostname="127.0.0.1",
+                    close_timeout=1,
+                )
+        assert client.lost.is_set()
+
+
+async def test_a_handshake_that_is_cancelled_leaves_no_socket(certificates) -> None:
+    near, far = await streams()
+    async with far, open_loop() as loop:
+        client = ClientConnection("here")
+        async with trio.open_nursery() as nursery:
+
+            async def adopt() -> None:
+                await loop.adopt(
+                    near,
+                    client,
+                    context=client_context(TlsFiles(ca=certificates.ca)),
+                    server_hostname="127.0.0.1",
+                    close_timeout=1,
+                )
+
+            nursery.start_soon(adopt)
+            assert await far.receive_some()
+            nursery.cancel_scope.cancel()
+        while True:
+            try:
+                if not await far.receive_some():
+                    break
+            except trio.BrokenResourceError:
+                break
+        assert client.lost.is_set()
+
+
+async def test_what_is_raised_in_its_block_comes_out_as_it_is() -> None:
+    with pytest.raises(KeyError):
+        async with open_loop():
+            raise KeyError("mine")
+
+
+async def test_blocks_may_be_left_in_any_order() -> None:
+    """Two loops, neither of them inside the other."""
+    first_up, second_up, first_over = trio.Event(), trio.Event(), trio.Event()
+
+    async def first() -> None:
+        async with open_loop():
+            first_up.set()
+            await second_up.wait()
+        first_over.set()
+
+    async def second() -> None:
+        await first_up.wait()
+        async with open_loop() as loop:
+            assert isinstance(loop, Loop)
+            second_up.set()
+            await first_over.wait()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(first)
+        nursery.start_soon(second)
+
+
+async def test_a_block_that_is_cancelled_ends() -> None:
+    with trio.CancelScope() as scope:
+        async with open_loop():
+            scope.cancel()
+            await trio.sleep_forever()
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        async with open_loop():
+            pass
+    assert scope.cancelled_caught

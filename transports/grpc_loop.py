@@ -1,0 +1,116 @@
+"""asyncio, for grpclib, inside a nursery of trio: a loop, and sockets that are handed to it.
+
+This file and `grpc_connection.py` are all that knows of asyncio. Sockets are made, connected and
+accepted by trio; asyncio has them from then on, and the TLS on them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import trio
+import trio_asyncio
+
+from fleetgate.transports.grpc_connection import GrpcConnection
+
+
+class Loop:
+    """A running loop. Made by `open_loop`."""
+
+    tasks: trio.Nursery
+    """For what goes on beside it, to the end of its block at most. Nothing there may raise."""
+
+    def __init__(self, loop: trio_asyncio.TrioEventLoop) -> None:
+        self._loop: Any = loop
+        self._transports: set[asyncio.Transport] = set()
+
+    async def adopt(
+        self,
+        stream: trio.SocketStream,
+        connection: GrpcConnection,
+        *,
+        context: ssl.SSLContext | None = None,
+        server_hostname: str | None = None,
+        close_timeout: float,
+    ) -> dict[str, Any]:
+        """Hand a connected socket over, with a TLS handshake where there is a context. What the
+        peer's certificate holds comes back; empty without one.
+
+        Raises: `OSError`, of which `ssl.SSLError` is one. Then, and when cancelled, the socket
+        is closed.
+        """
+        plain = socket.socket(fileno=stream.socket.detach())
+        extra: dict[str, Any] = {}
+        if context is not None:
+            extra = {"ssl": context, "ssl_shutdown_timeout": close_timeout}
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            factory = partial(_given, connection)
+            if connection.client:
+                if context is not None:
+                    extra["server_hostname"] = server_hostname
+                made = self._loop.create_connection(factory, sock=plain, **extra)
+            else:
+                made = self._loop.connect_accepted_socket(factory, plain, **extra)
+            transport, _protocol = await self._loop.run_aio_coroutine(made)
+        except BaseException:
+            connection.fail("the handshake did not come to its end")
+            plain.close()
+            raise
+        if not connection.gone:
+            self._transports.add(transport)
+            connection.when_gone = partial(self._transports.discard, transport)
+        certificate = transport.get_extra_info("peercert")
+        return certificate if isinstance(certificate, dict) else {}
+
+    def abort(self) -> None:
+        """Close all sockets, before the loop is."""
+        for transport in tuple(self._transports):
+            transport.abort()
+
+
+def _given(connection: GrpcConnection) -> GrpcConnection:
+    return connection
+
+
+@asynccontextmanager
+async def open_loop() -> AsyncGenerator[Loop, None]:
+    """A loop until the end of the block; sockets that it still has then are closed.
+
+    It runs in a task of its own: trio-asyncio notes the loop in the task's context, where blocks
+    that are left in another order than they were entered would leave the wrong one.
+    """
+    made: list[Loop] = []
+    running, over = trio.Event(), trio.Event()
+
+    async def run() -> None:
+        # Shielded: it goes on for as long as the block does, which is cancelled by itself.
+        with trio.CancelScope(shield=True):
+            async with trio_asyncio.open_loop() as loop:
+                made.append(Loop(loop))
+                running.set()
+                await over.wait()
+                made[0].abort()
+
+    failure: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        try:
+            await running.wait()
+            made[0].tasks = nursery
+            yield made[0]
+        except BaseException as error:
+            # Raised again outside: in here the nursery would wrap it, and whoever opened an
+            # address would have to know of this one.
+            failure = error
+        finally:
+            over.set()
+            nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure

@@ -1,0 +1,276 @@
+"""The server's half: connections that take calls, and the listener that hands them out as links."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeAlias
+
+import attrs
+import trio
+from h2.errors import ErrorCodes
+
+from fleetgate.transports.api import (
+    GrpcMethod,
+    GrpcOptions,
+    Handler,
+    LinkBroken,
+    Listener,
+    Opening,
+    Options,
+    Report,
+)
+from fleetgate.transports.grpc_call import either
+from fleetgate.transports.grpc_connection import GrpcConnection
+from fleetgate.transports.grpc_ends import ServedLink
+from fleetgate.transports.grpc_http2 import CALLS
+from fleetgate.transports.grpc_keepalive import TOO_MANY, PingWatch
+from fleetgate.transports.grpc_loop import Loop
+from fleetgate.transports.grpc_metadata import ANSWER, is_grpc, metadata_of
+from fleetgate.transports.grpc_status import (
+    INTERNAL,
+    UNIMPLEMENTED,
+    UNKNOWN,
+    read_timeout,
+    status_of_http,
+    trailers_of,
+)
+from fleetgate.transports.serving import log_report, serve_link
+from fleetgate.transports.tcp import peer_of
+from fleetgate.transports.tls import identities
+from fleetgate.transports.upgrade import refusal
+
+_NOT_GRPC: Final = 415
+_NOT_POST: Final = 405
+
+
+OwnHandler: TypeAlias = Callable[[ServedLink], Awaitable[None]]
+
+
+@attrs.frozen(slots=True)
+class Route:
+    """Where calls of a path go: to a handler of the carriage's own, or (None) of whoever serves.
+    `open`: also for those whom `authorize` does not let in."""
+
+    method: GrpcMethod
+    handler: OwnHandler | None = None
+    open: bool = False
+
+
+Routes: TypeAlias = Mapping[str, Route]
+
+Start: TypeAlias = Callable[[ServedLink, Route, float | None], None]
+
+
+class ServerConnection(GrpcConnection):
+    """A client's connection. Its calls become links as they come."""
+
+    def __init__(
+        self, peer: str, options: Options, routes: Routes, start: Start, full: Callable[[int], bool]
+    ) -> None:
+        super().__init__(client=False)
+        use = options.grpc or GrpcOptions()
+        self.names: tuple[str, ...] = ()
+        self._peer = peer
+        self._options = options
+        self._routes = routes
+        self._start = start
+        self._full = full
+        self._fresh: list[tuple[ServedLink, Route, float | None]] = []
+        self._pings = PingWatch(use.pings_allowed_every)
+
+    def on_request(self, stream_id: int, headers: dict[str, str]) -> None:
+        if self.retired or len(self.calls) >= CALLS or self._full(len(self._fresh)):
+            self.reset(stream_id, ErrorCodes.REFUSED_STREAM)
+            return
+        if headers.get(":method") != "POST":
+            self._refuse_http(stream_id, _NOT_POST)
+        elif not is_grpc(headers.get("content-type", "")):
+            self._refuse_http(stream_id, _NOT_GRPC)
+        else:
+            self._call(stream_id, headers)
+
+    def _call(self, stream_id: int, headers: dict[str, str]) -> None:
+        path = headers.get(":path", "")
+        route = self._routes.get(path)
+        if route is None:
+            self._refuse(stream_id, UNIMPLEMENTED, "this server has no such method")
+            return
+        try:
+            seconds = read_timeout(headers["grpc-timeout"]) if "grpc-timeout" in headers else None
+        except ValueError:
+            self._refuse(stream_id, INTERNAL, "grpc-timeout cannot be read")
+            return
+        opening = Opening(self._peer, path, metadata_of(headers), self.names)
+        rejection = None if route.open else refusal(self._options, opening)
+        if rejection is not None:
+            text = rejection.body.decode("utf-8", "replace") or "the call was refused"
+            self._refuse(stream_id, status_of_http(rejection.status), text)
+            return
+        encoding = headers.get("grpc-encoding", "identity")
+        link = ServedLink(self, stream_id, route.method, opening, self._options, encoding)
+        self.calls[stream_id] = link
+        self._fresh.append((link, route, seconds))
+
+    def _refuse(self, stream_id: int, status: int, message: str) -> None:
+        self.send_headers(stream_id, [*ANSWER, *trailers_of(status, message)], last=True)
+        self.reset(stream_id, ErrorCodes.NO_ERROR)
+
+    def _refuse_http(self, stream_id: int, status: int) -> None:
+        trailers = trailers_of(UNKNOWN, "this port speaks gRPC")
+        self.send_headers(stream_id, [(":status", str(status)), *trailers], last=True)
+        self.reset(stream_id, ErrorCodes.NO_ERROR)
+
+    def on_settled(self) -> None:
+        # Only now: of a flood that opens calls and cuts them, most are gone by here.
+        fresh, self._fresh = self._fresh, []
+        for link, route, seconds in fresh:
+            if not link.over:
+                self._start(link, route, seconds)
+
+    def on_spoke(self) -> None:
+        self._pings.spoke()
+
+    def on_ping(self) -> None:
+        if not self._pings.pinged(trio.current_time()):
+            self.retire(ErrorCodes.ENHANCE_YOUR_CALM, TOO_MANY)
+            self.end("the peer sent too many pings")
+
+    def on_empty(self) -> None:
+        if self.retired:
+            self.end("it was drained")
+
+
+class GrpcListener(Listener):
+    """Sockets that are bound, and the way from an accepted stream to links."""
+
+    def __init__(
+        self,
+        listeners: Sequence[trio.SocketListener],
+        addresses: tuple[str, ...],
+        options: Options,
+        routes: Routes,
+        loop: Loop,
+        context: ssl.SSLContext | None,
+        drain: Callable[[], None],
+    ) -> None:
+        self.addresses = addresses
+        self._listeners = list(listeners)
+        self._options = options
+        self._routes = routes
+        self._loop = loop
+        self._context = context
+        self._drain = drain
+        self._report: Report = options.report or log_report
+        self._connections: set[ServerConnection] = set()
+        self._links = 0
+        self._handshakes = 0
+        self._closed = False
+
+    async def serve(self, handler: Handler) -> None:
+        accept = partial(self._serve_stream, handler)
+        async with trio.open_nursery() as connections:
+            try:
+                await trio.serve_listeners(accept, self._listeners, handler_nursery=connections)
+            except* trio.ClosedResourceError:
+                # `aclose` was called: accept no more, and end with the last link.
+                pass
+
+    async def aclose(self) -> None:
+        self._closed = True
+        for listener in self._listeners:
+            listener.socket.close()
+        self._drain()
+        for connection in tuple(self._connections):
+            connection.retire()
+            if not connection.calls:
+                connection.end("it was drained")
+        await trio.lowlevel.checkpoint()
+
+    def _full(self, fresh: int) -> bool:
+        if self._links + fresh < self._options.max_links:
+            return False
+        self._report("links_full", None)
+        return True
+
+    async def _serve_stream(self, handler: Handler, stream: trio.SocketStream) -> None:
+        if len(self._connections) >= self._options.max_links:
+            await self._drop(stream, "links_full")
+        elif self._handshakes >= self._options.max_handshakes:
+            await self._drop(stream, "handshakes_full")
+        else:
+            async with trio.open_nursery() as calls:
+                await self._serve_connection(handler, stream, calls)
+
+    async def _drop(self, stream: trio.SocketStream, what: str) -> None:
+        self._report(what, None)
+        await trio.aclose_forcefully(stream)
+
+    async def _serve_connection(
+        self, handler: Handler, stream: trio.SocketStream, calls: trio.Nursery
+    ) -> None:
+        def start(link: ServedLink, route: Route, seconds: float | None) -> None:
+            self._links += 1
+            calls.start_soon(self._serve_call, _serving(route, handler, link), link, seconds)
+
+        connection = ServerConnection(
+            peer_of(stream), self._options, self._routes, start, self._full
+        )
+        self._connections.add(connection)
+        try:
+            if await self._shake_hands(stream, connection):
+                await connection.lost.wait()
+        finally:
+            self._connections.discard(connection)
+            connection.fail("the listener ended it")
+
+    async def _shake_hands(self, stream: trio.SocketStream, connection: ServerConnection) -> bool:
+        """Whether the peer has shown in time that it speaks HTTP/2."""
+        self._handshakes += 1
+        reason: BaseException = LinkBroken("the handshake took too long")
+        try:
+            with trio.move_on_after(self._options.handshake_timeout):
+                certificate = await self._loop.adopt(
+                    stream,
+                    connection,
+                    context=self._context,
+                    close_timeout=self._options.close_timeout,
+                )
+                connection.names = identities(certificate)
+                await either(connection.ready, connection.lost)
+                if connection.ready.is_set():
+                    if self._closed:
+                        connection.retire()
+                    return True
+                reason = LinkBroken(connection.why)
+        except Exception as error:
+            # Whatever a stranger can make us raise here ends the stranger's stream only.
+            reason = error
+        finally:
+            self._handshakes -= 1
+        self._report("handshake_failed", reason)
+        return False
+
+    async def _serve_call(self, handler: Handler, link: ServedLink, seconds: float | None) -> None:
+        try:
+            if seconds is None:
+                await serve_link(link, handler, self._report)
+                return
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(link.expire, seconds)
+                await serve_link(link, handler, self._report)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._links -= 1
+
+
+def _serving(route: Route, handler: Handler, link: ServedLink) -> Handler:
+    own = route.handler
+    return handler if own is None else lambda _link: own(link)
+
+
+def served(options: Options, own: Mapping[str, Route]) -> Routes:
+    """All that a listener answers: what it is asked to, and the carriage's own services."""
+    use = options.grpc or GrpcOptions()
+    return {**own, **{path: Route(method) for path, method in use.calls.items()}}
