@@ -56,7 +56,9 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "drain version"
     )
     listed = re.findall(r"^    (\w+) +\S.*$", text, re.MULTILINE)
-    assert sorted(listed) == sorted(wanted.split())  # each in one line
+    assert set(wanted.split()) <= set(listed)
+    rows = text.partition("COMMAND\n")[2].partition("\n\n")[0].splitlines()
+    assert len(rows) == len(listed)  # each in one line
 
 
 def test_what_asks_a_gateway_has_json_and_ways_to_find_it() -> None:
