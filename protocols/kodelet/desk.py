@@ -21,6 +21,7 @@ from fleetgate.protocols.kodelet.open_runs import OpenRuns
 from fleetgate.protocols.kodelet.operation import OpenRun, Operation
 from fleetgate.protocols.kodelet.operations import Operations
 from fleetgate.protocols.kodelet.peer import Called, Peer
+from fleetgate.protocols.kodelet.rooms import Rooms
 from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
 from fleetgate.protocols.kodelet.tools import CommandSettings, ToolSettings
 from fleetgate.protocols.kodelet.transcript import Transcript, Work, refuse
@@ -46,6 +47,7 @@ class Desk:
         self._operations = operations
         self._runs = runs
         self._count = 0
+        self.rooms = Rooms(peer, settings, deadlines)
         self.opening = Opening(link="")
         self.registered: wire.Registered | None = None
 
@@ -69,6 +71,8 @@ class Desk:
                 return self._command(called.id, asked, now)
             case "lifecycle.dispatch":
                 return self._dispatch(called.id, read_params(wire.Lifecycle, called, absent))
+            case _ if called.method.startswith("workspace."):
+                return self.rooms.ask(called, now)
             case _:
                 raise Refused(errors.UNKNOWN_METHOD)
 

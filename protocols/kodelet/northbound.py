@@ -32,6 +32,7 @@ from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, 
 from fleetgate.protocols.kodelet.open_runs import OpenRuns
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
+from fleetgate.protocols.kodelet.rooms import WAIT
 from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
 from fleetgate.protocols.kodelet.state import CONTROL_PLANE_NOTIFICATIONS, Phase
 from fleetgate.protocols.kodelet.structs import read
@@ -53,6 +54,7 @@ class RunnerConnection(Connection):
         self._operations = Operations(self._peer, settings, self._deadlines)
         self._runs = OpenRuns()
         self._desk = Desk(self._peer, settings, self._deadlines, self._operations, self._runs)
+        self._rooms = self._desk.rooms
         self._phase = Phase.NEW
         self._sweeping = 0
         self._asked = wire.Register()
@@ -63,7 +65,7 @@ class RunnerConnection(Connection):
     # --- what the driver tells
 
     def opened(self, opening: Opening, now: int) -> Steps:
-        self._opening = self._desk.opening = opening
+        self._opening = self._desk.opening = self._rooms.opening = opening
         return (Submit(c.ListRuns(opening.link, open_only=True), ("left", "")),)
 
     def receive(self, frame: bytes, now: int) -> Steps:
@@ -80,7 +82,7 @@ class RunnerConnection(Connection):
                     steps += self._told(came)
                     self._peer.finished()
                 case Canceled(id=id):
-                    steps += self._operations.cancel(id)
+                    steps += [*self._operations.cancel(id), *self._rooms.cancel(id)]
                 case Answered(token=("register",)):
                     steps += self._register_answered(came, now)
                 case Answered():
@@ -97,12 +99,16 @@ class RunnerConnection(Connection):
                 steps = NO_STEPS if self._sweeping else self._register(now)
             case "start":
                 steps = self._operations.started(subject, answer, now)
+            case "room":
+                steps = self._rooms.started(subject, answer)
+            case "written":
+                steps = self._rooms.written(subject, answer)
             case _:
                 steps = NO_STEPS
         return self._after([*steps, *self._desk.close_stopped()])
 
     def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
-        steps = self._operations.deliver(batch, now)
+        steps = [*self._operations.deliver(batch, now), *self._rooms.deliver(batch)]
         return self._after([*steps, *self._desk.close_stopped()])
 
     def tick(self, now: int) -> Steps:
@@ -114,6 +120,8 @@ class RunnerConnection(Connection):
                 return (Close(None, "the control plane did not answer the registration"),)
             elif name.startswith(UPDATE):
                 self._operations.update(name.removeprefix(UPDATE), now)
+            elif name.startswith(WAIT):
+                self._rooms.waited(name.removeprefix(WAIT))
             else:
                 self._desk.overdue(name)
         return self._after(steps)

@@ -75,7 +75,7 @@ def make_registration(settings: RunnerSettings, opening: Opening, digest: str) -
         settings.display_name,
         host,
         wire.Workspace(settings.workspace, name),
-        wire.RunnerCapabilities(concurrent_runs=True),
+        wire.RunnerCapabilities(True, bool(settings.git_diff), bool(settings.terminal)),
         settings.version,
         digest,
     )

@@ -108,6 +108,12 @@ class RunnerSettings(PeerSettings):
     """Tables with `name`, `description`, `schema` and one of `prompt`, `argv`, `line`, or none."""
     commands: tuple[CommandSettings, ...] = attrs.field(default=(), validator=distinct)
     """Slash commands: tables with `name`, `description` and `prompt`."""
+    git_diff: tuple[str, ...] = ()
+    """The program that shows what has changed in the workspace, such as `["git", "diff"]`: with it
+    `workspace.git.diff` is offered."""
+    terminal: tuple[str, ...] = ()
+    """The program of the workspace's one terminal, such as `["bash", "-i"]`: with it
+    `workspace.terminal` is offered."""
     register_timeout: float = _above_zero(60.0)
     """How long a control plane may take to answer a registration; the genuine runner waits for
     ever."""

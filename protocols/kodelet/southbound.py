@@ -36,6 +36,7 @@ from fleetgate.protocols.api import (
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, wire
+from fleetgate.protocols.kodelet.errands import Errands
 from fleetgate.protocols.kodelet.errors import RpcError, invalid
 from fleetgate.protocols.kodelet.handling import Refused, check, handle, read_params
 from fleetgate.protocols.kodelet.lease import Hook
@@ -85,6 +86,7 @@ class ControlPlaneConnection(Connection):
         self._deadlines = Deadlines()
         self.leases = Leases(self._peer, settings, self._deadlines)
         self._wards = Wards(self._peer, settings, self.leases)
+        self._errands = Errands(self._peer)
         self.proxy = Proxy(self._peer, self._wards, self.leases)
         self._phase = Phase.NEW
         self._request = ""
@@ -140,7 +142,7 @@ class ControlPlaneConnection(Connection):
 
     def closed(self, reason: str, now: int) -> Steps:
         text = f"the link to the runner ended: {reason}"
-        lost = self.leases.detach(text, now)
+        lost = self._detach(text, now)
         broken = self._peer.end(text)
         return [*lost, *(step for each in broken for step in each.token(each, now))]
 
@@ -176,11 +178,16 @@ class ControlPlaneConnection(Connection):
             return "error"
         return "busy" if len(self.leases) else "idle"
 
+    def _detach(self, why: str, now: int) -> Steps:
+        return [*self.leases.detach(why, now), *self._errands.lose_all(why)]
+
     def fenced(self, reason: str, now: int) -> Steps:
         """A newcomer has the runner now. Its admission deals with the runs."""
         self._phase = Phase.DETACHED
+        self._peer.end(REPLACED)  # nobody waits any more
         self._wards.forget()
         self.leases.forget()
+        self._errands.forget()
         return (Close(None, REPLACED),)
 
     def _after(self, steps: list[Step], now: int) -> Steps:
@@ -255,6 +262,7 @@ class ControlPlaneConnection(Connection):
         generation = answer.epoch
         self._phase = Phase.REGISTERED
         digest = self._asked.manifest_digest.strip()
+        self._errands.offered = self._asked.capabilities
         self.leases.concurrent = self._asked.capabilities.concurrent_runs
         self.leases.alive = Liveness(self._id, generation, now, digest)
         every = round(self._settings.heartbeat_interval * 1000)
@@ -312,7 +320,7 @@ class ControlPlaneConnection(Connection):
         """The runner leaves; the connection stays open and is of no use any more (W 8.3)."""
         self._phase = Phase.DETACHED
         self._deadlines.clear(_SWEEP)
-        return (*self.leases.detach("", now), WithdrawWorker("runner.goodbye", gone=True))
+        return (*self._detach("", now), WithdrawWorker("runner.goodbye", gone=True))
 
     @property
     def _sweep(self) -> int:
@@ -326,7 +334,7 @@ class ControlPlaneConnection(Connection):
             return NO_STEPS
         text = "runner heartbeat timed out"
         self._phase = Phase.DETACHED
-        return (*self.leases.detach(text, now), Close(None, text))
+        return (*self._detach(text, now), Close(None, text))
 
     # --- orders
 
@@ -335,7 +343,11 @@ class ControlPlaneConnection(Connection):
         if isinstance(command, c.StartRun):
             if self._free is not None:
                 self._free = _TAKEN  # the core has counted one off
-            return self._wards.start(order, command.spec)
+            errand = self._errands.start(order, command.spec)
+            return self._wards.start(order, command.spec) if errand is None else errand
+        performed = self._errands.perform(order)
+        if performed is not None:
+            return performed
         ward = self._wards.of(order.run)
         match command:
             case c.CancelRun() | c.SignalRun():

@@ -99,6 +99,8 @@ class Workspace:
 @attrs.frozen(slots=True)
 class RunnerCapabilities:
     concurrent_runs: bool = field(False, omit=True)
+    workspace_git_diff: bool = field(False, omit=True)
+    workspace_terminal: bool = field(False, omit=True)
 
 
 @attrs.frozen(slots=True)
@@ -205,6 +207,7 @@ class CommandResult:
     response: str = field("", omit=True)
     prompt: str = field("", omit=True)
     display: str = field("", omit=True)
+    display_override: bool = field(False, omit=True)
     recipe_name: str = field("", omit=True)
     allowed_tools: tuple[str, ...] | None = field(None, omit=True)
     allowed_commands: tuple[str, ...] | None = field(None, omit=True)

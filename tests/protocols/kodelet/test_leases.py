@@ -19,7 +19,7 @@ from fleetgate.protocols.kodelet.peer import Answered, Peer
 from fleetgate.protocols.kodelet.settings import ControlPlaneSettings
 from fleetgate.protocols.kodelet.state import RunPhase
 from fleetgate.protocols.kodelet.structs import write
-from fleetgate.protocols.kodelet.testing import no, said, tell, yes
+from fleetgate.protocols.kodelet.testing import no, said, yes
 from fleetgate.protocols.kodelet.wire import Agent, RunOpen
 from fleetgate.protocols.testing import SECOND, START
 
@@ -367,58 +367,3 @@ def test_leases_that_are_another_link_s_are_forgotten() -> None:
     assert bench.leases.get("r1") is None
     bench.leases.overdue("cleanup r1", START)
     assert bench.hooked == []
-
-
-# --- by hand, over a connection
-
-
-def test_a_connection_does_by_hand_what_no_order_of_the_core_asks_for() -> None:
-    with t.ready(t.play_control_plane()) as play:
-        connection: Any = play.connection
-        hooked: list[str] = []
-        heard: list[Ended] = []
-
-        def hear(outcome: Ended, now: int) -> Steps:
-            heard.append(outcome)
-            return NO_STEPS
-
-        def hook(lease: Lease, now: int) -> Steps:
-            hooked.append(lease.error)
-            return NO_STEPS
-
-        def begin(leases: Leases) -> Steps:
-            leases.open(RunOpen("run_x", "c1"), hear)
-            return NO_STEPS
-
-        connection.on_hook(hook)
-        connection.proxy.stand_in = lambda method, call: wire.UiResponse("submitted", "answer")
-        (opening,) = said(connection.by_hand(begin, play.now))
-        assert connection.record().status == "busy"
-        made = m.read_manifest({**t.MANIFEST, "runnerId": t.RUNNER, "runId": "run_x"})
-        play.receive(yes(opening["id"], write(m.sealed(made)))).expect()
-        assert isinstance(heard[0].result, m.Manifest)
-        play.receive(t.ask("u", "ui.input", {"runId": "run_x", "request": {"title": "?"}}))
-        assert said(play.take())[0]["result"] == {"status": "submitted", "value": "answer"}
-        record = connection.record()
-        assert (record.id, record.runs, record.workspace.path) == (
-            t.RUNNER,
-            ("run_x",),
-            "/srv/project",
-        )
-        play.receive(tell("runner.goodbye")).take()
-        assert hooked == [""]
-        assert connection.record().status == "offline"
-
-
-def test_what_a_runner_is_shown_as() -> None:
-    with t.play_control_plane() as play:
-        connection: Any = play.connection
-        play.opened(t.OPENING).take()
-        play.receive(t.ask("a", "runner.register", {**t.REGISTER, "protocolVersions": [2]})).take()
-        assert connection.record().status == "incompatible"
-        t.register(play, id="b")
-        assert connection.record().status == "connecting"
-        play.receive(t.beat()).take()
-        assert (connection.record().status, connection.record().incompatible) == ("idle", "")
-        play.receive(t.beat("error")).take()
-        assert connection.record().status == "error"

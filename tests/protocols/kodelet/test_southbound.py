@@ -98,6 +98,7 @@ def test_case_25_the_id_comes_from_the_identity_and_survives_a_restart() -> None
 def test_case_25_a_newcomer_has_the_runner_and_the_older_link_is_cut() -> None:
     with t.ready(t.play_control_plane()) as play:
         t.running(play)
+        play.perform(t.start_order("gui/r2")).take()
         play.fenced().expect(Close(None, southbound.REPLACED))
         play.closed().expect()
 

@@ -44,74 +44,6 @@ def params(steps: Any, method: str) -> Any:
     return found
 
 
-# --- opening
-
-
-def test_what_a_run_opens_with() -> None:
-    with t.ready(t.play_control_plane(environment_profile="ci", model="m")) as play:
-        play.perform(t.start_order())
-        assert params(play.take(), "run.open") == {
-            "runId": t.wire_id(),
-            "conversationId": f"conversation_{t.wire_id()}",
-            "agent": {
-                "provider": "",
-                "model": "m",
-                "environmentProfile": "ci",
-                "invokedBy": "main",
-            },
-            "clientCapabilities": {"interactiveUI": False, "persistentSurfaces": False},
-            "reservedToolNames": ["get_goal", "update_goal", "read_conversation"],
-        }
-
-
-def test_an_rpc_error_is_a_failed_run_and_nothing_is_closed() -> None:
-    with t.ready(t.play_control_plane()) as play:
-        play.perform(t.start_order())
-        (opening,) = said(play.take())
-        play.receive(no(opening["id"], -32003, "busy"))
-        steps = play.take()
-        assert said(steps) == []
-        assert outcome(steps).reason is Reason.FAILED_TO_START
-
-
-CLOSED = [
-    (lambda id: yes(id), RunState.FAILED),
-    (lambda id: no(id, -32002, "gone", "run_not_active"), RunState.FAILED),
-    (lambda id: no(id, -32002), RunState.FAILED),
-    (lambda id: no(id, -32002, "x", "runner_not_found"), RunState.LOST),
-    (lambda id: no(id, -32603), RunState.LOST),
-]
-
-
-@pytest.mark.parametrize(("answer", "state"), CLOSED)
-@pytest.mark.parametrize("result", [None, [], {"generation": "1"}, {"digest": "sha256:0"}])
-def test_case_43_an_ambiguous_open_is_closed(result: Any, answer: Any, state: RunState) -> None:
-    with t.ready(t.play_control_plane()) as play:
-        play.perform(t.start_order())
-        (opening,) = said(play.take())
-        play.receive(yes(opening["id"], result))
-        (closing,) = said(play.take())
-        assert closing["method"] == "run.close"
-        play.receive(answer(closing["id"]))
-        ended = outcome(play.take())
-        assert ended.state is state
-        assert ("cleanup was not confirmed" in ended.message) == (state is RunState.LOST)
-        t.running(play, "gui/r2")
-
-
-def test_case_59_a_context_file_with_a_wrong_digest() -> None:
-    files = [{"path": "AGENTS.md", "content": "runner instructions", "digest": "sha256:wrong"}]
-    with t.ready(t.play_control_plane()) as play:
-        play.perform(t.start_order())
-        (opening,) = said(play.take())
-        play.receive(yes(opening["id"], t.manifest(contextFiles=files)))
-        (closing,) = said(play.take())
-        play.receive(yes(closing["id"]))
-        ended = outcome(play.take())
-        assert ended.state is RunState.FAILED
-        assert "AGENTS.md does not match" in ended.message
-
-
 # --- working
 
 
@@ -250,6 +182,24 @@ def test_environment_errors_while_opening_wait_for_the_manifest() -> None:
         (closing,) = said(play.take())
         play.receive(yes(closing["id"]))
         assert outcome(play.take()).message == "m"
+
+
+FORGED = ["server:1", "server:2", "server:99", "runner:1", "\ufffd", "x" * 70_000]
+
+
+@pytest.mark.parametrize("id", FORGED)
+def test_answers_and_updates_under_forged_ids_change_nothing(id: str) -> None:
+    """`server:1` was the open, and is answered; the rest were never asked, or never of this run."""
+    with t.ready(t.play_control_plane()) as play:
+        under_way = t.running(play)
+        if id != under_way:
+            play.receive(yes(id, t.executed("forged"))).expect()
+            play.receive(no(id, -32000)).expect()
+        play.receive(tell("operation.cancel", {"requestId": id})).expect()
+        forged = update(1, "x", requestId=id if id != under_way else "server:3")
+        play.receive(tell("tool.update", forged)).expect()
+        play.receive(yes(under_way, t.executed("true")))
+        assert e.TextProduced("true") in events(play.take())
 
 
 # --- cancelling
