@@ -46,7 +46,6 @@ from fleetgate.transports.tls import (
 )
 from fleetgate.transports.upgrade import choose_subprotocol, is_final, refusal
 from fleetgate.transports.websocket_link import Carrier, WebSocketLink
-from fleetgate.transports.websocket_tap import QUEUE
 
 _HOST: Final = re.compile(rb"^host:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
@@ -108,7 +107,6 @@ async def connect_websocket(
                     resource,
                     subprotocols=options.subprotocols,
                     extra_headers=_encoded(options.headers),
-                    message_queue_size=QUEUE,
                     max_message_size=options.limit,
                     receive_buffer_size=READ,
                 )
@@ -230,7 +228,6 @@ async def _request(carrier: Carrier, nursery: trio.Nursery, options: Options) ->
             await wrap_server_stream(
                 nursery,
                 carrier.tap,
-                message_queue_size=QUEUE,
                 max_message_size=options.limit,
                 receive_buffer_size=READ,
             )

@@ -1,19 +1,22 @@
-"""What may come in on a WebSocket: a look at the frame headers, before anything is kept. No I/O.
+"""What comes in on a WebSocket: messages, and what the library is to see. No I/O.
 
-wsproto decodes and checks; this counts. It knows a message's length when the header has come
-and not when the body is in memory, and it sees what the library in between has no limit for:
-messages in endless empty fragments.
+The library would turn the event loop once for every message, and once more for whoever reads it:
+half of what a message cost, and where another thread waits for the interpreter lock, as a journal's
+does, a switch between the two besides. So messages are taken out here, all that came in one read
+at once, and control frames are left to it. A message's length is known when the header has come
+and not when the body is in memory, and endless empty fragments come to an end.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Final
 
 import attrs
 
 FRAGMENTS: Final = 16_384
-"""Fragments of one message: 4 MiB in pieces of 256 bytes. Each costs some 60 bytes beside its
-payload, so empty ones would be a way to fill our memory for next to nothing."""
+"""Fragments of one message: 4 MiB in pieces of 256 bytes. Empty ones would be a way to keep us
+busy with a message that never comes."""
 
 _LONGEST_HEADER: Final = 14
 _CONTINUATION, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
@@ -29,54 +32,62 @@ class Violation:
 
 
 class Guard:
-    """Watches the bytes of one direction, from the end of the upgrade on."""
+    """Takes the messages out of the bytes of one direction, from the end of the upgrade on, and
+    lets control frames through as they came."""
 
     def __init__(self, *, masked: bool, binary: bool, limit: int) -> None:
         """`masked`: the peer is the client and must mask. `limit`: bytes of a message."""
         self._masked = masked
         self._kind = _BINARY if binary else _TEXT
         self._limit = limit
-        self._header = bytearray()
+        self._header = b""
+        self._inside = False
         self._left = 0
         self._opcode = _CONTINUATION
         self._fin = True
+        self._frame = bytearray()
+        """The payload of a frame that comes in several reads. One object, however many they are:
+        a peer that sends single bytes must not choose how many we keep."""
+        self._message = bytearray()
+        """The fragments of a message but for the last one."""
         self._fragments = 0
         self._size = 0
-        self.messages = 0
-        """Messages that have come whole."""
+        self.taken: deque[bytes] = deque()
+        """Messages that have come whole. Whoever reads them takes them out."""
         self.payload = 0
-        """Bytes of those messages."""
+        """Bytes of all messages that ever came whole."""
         self.peer_closed = False
-        """A close frame has come."""
+        """A close frame has come: behind it nothing is looked at."""
         self.violation: Violation | None = None
 
-    def feed(self, data: bytes | bytearray) -> int:
-        """Look at the next bytes. Answers how many of them complete frames: the offset behind the
-        last one that ends in `data`. Behind a violation nothing is looked at."""
-        at = boundary = 0
-        while at < len(data) and self.violation is None:
-            if self._left:
-                step = min(self._left, len(data) - at)
-                self._left -= step
-                at += step
-            else:
+    def feed(self, data: bytes) -> bytes:
+        """Take in the next bytes. Answers the control frames that are whole now. Behind a
+        violation nothing is looked at."""
+        passed, at = b"", 0
+        while at < len(data) and self.violation is None and not self.peer_closed:
+            if not self._inside:
                 at = self._read_header(data, at)
-                if self._header or self.violation is not None:
+                if not self._inside:
                     break
+            piece = data[at : at + self._left]
+            at += len(piece)
+            self._left -= len(piece)
+            if self._left or self._frame:
+                self._frame += piece
             if not self._left:
-                self._finish_frame()
-                boundary = at
-        return boundary
+                passed += self._end_frame(bytes(self._frame) if self._frame else piece)
+        return passed
 
-    def _read_header(self, data: bytes | bytearray, at: int) -> int:
+    def _read_header(self, data: bytes, at: int) -> int:
         held = len(self._header)
-        self._header += data[at : at + _LONGEST_HEADER - held]
-        size = _header_size(self._header)
-        if len(self._header) < size:
+        header = self._header + data[at : at + _LONGEST_HEADER - held]
+        size = _header_size(header)
+        if len(header) < size:
+            self._header = header
             return len(data)
-        header = bytes(self._header[:size])
-        self._header.clear()
-        self.violation = self._open_frame(header)
+        self._header = header[:size]
+        self.violation = self._open_frame(self._header)
+        self._inside = self.violation is None
         return at + size - held
 
     def _open_frame(self, header: bytes) -> Violation | None:
@@ -109,16 +120,50 @@ class Guard:
             return Violation(1008, f"a message has at most {FRAGMENTS} fragments here")
         return None
 
-    def _finish_frame(self) -> None:
-        if self._opcode == _CLOSE:
-            self.peer_closed = True
-        elif self._opcode < _CLOSE and self._fin:
-            self.messages += 1
-            self.payload += self._size
-            self._size = self._fragments = 0
+    def _end_frame(self, payload: bytes) -> bytes:
+        header, self._header = self._header, b""
+        self._inside = False
+        self._frame.clear()
+        if self._opcode >= _CLOSE:
+            self.peer_closed = self._opcode == _CLOSE
+            return header + payload
+        if self._masked:
+            payload = _unmasked(payload, header[-4:])
+        if not self._fin or self._message:
+            self._message += payload
+            payload = bytes(self._message) if self._fin else b""
+        if self._fin:
+            self._take(payload)
+        return b""
+
+    def _take(self, message: bytes) -> None:
+        self._message.clear()
+        self._size = self._fragments = 0
+        if self._kind == _TEXT and not _is_utf8(message):
+            self.violation = Violation(1007, "a text message came that is no UTF-8")
+            return
+        self.taken.append(message)
+        self.payload += len(message)
 
 
-def _header_size(header: bytearray) -> int:
+def _unmasked(payload: bytes, key: bytes) -> bytes:
+    """The payload with the client's mask taken off (RFC 6455 section 5.3). As one long number: a
+    loop over its bytes would be Python's."""
+    size = len(payload)
+    mask = (key * (size // 4 + 1))[:size]
+    bare = int.from_bytes(payload, "little") ^ int.from_bytes(mask, "little")
+    return bare.to_bytes(size, "little")
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _header_size(header: bytes) -> int:
     """Bytes of the whole header, as far as what is there of it can tell."""
     if len(header) < 2:
         return 2

@@ -36,10 +36,7 @@ BATCH: Final = 256
 IN_ORDER: Final = (1000, 1001, 1005)
 """Close codes of an orderly end: normal, going away, none given."""
 
-_LOCAL: Final = {
-    1002: "what came is no WebSocket frame",
-    1007: "a text message came that is no UTF-8",
-}
+_LOCAL: Final = {1002: "what came is no WebSocket frame"}
 """What wsproto finds by itself, and for which the library sends no close frame. wsproto's own
 words would hold bytes of the message."""
 
@@ -89,6 +86,7 @@ class Carrier:
             self.tap.fail(f"the WebSocket failed: {type(failure).__name__}", 1011)
         finally:
             self.settled.set()
+            self.tap.finish()
             await self._end()
         if failure is not None:
             if self.socket is None:
@@ -117,12 +115,20 @@ class Carrier:
 
     async def _live(self, socket: WebSocketConnection, nursery: trio.Nursery) -> None:
         nursery.start_soon(self._stop_at_end)
+        nursery.start_soon(self._until_closed, socket)
         nursery.start_soon(self._keep_alive, nursery)
         await self._stop.wait()
         if self._wanted is not None and not self._abandoned and not self.tap.ended.is_set():
             self.tap.discard()
             with self._bounded():
                 await socket.aclose(*self._wanted)
+
+    async def _until_closed(self, socket: WebSocketConnection) -> None:
+        """The library sees no message, so it has nothing to give out but that it is over."""
+        try:
+            await socket.get_message()
+        except ConnectionClosed:
+            self.tap.finish()
 
     def _bounded(self) -> trio.CancelScope:
         deadline = trio.current_time() + self.options.close_timeout
@@ -261,31 +267,18 @@ class WebSocketLink(BatchedLink):
     async def _fetch(self) -> Sequence[bytes]:
         if self._reading is not None:
             raise trio.BusyResourceError("another task receives from this link")
-        # Straight into the backlog: what has been taken when we are cancelled is not lost.
-        got = self._backlog
         try:
             with trio.CancelScope() as self._reading:
-                got.append(await self._next())
-                while self._tap.waiting and len(got) < BATCH:
-                    got.append(await self._next())
-        except ConnectionClosed:
-            self._check_open()
-            if not got:
-                if self.socket.closed is None:  # the reader died; its owner is about to say of what
-                    await self._carrier.settled.wait()
-                raise self._carrier.why() from None
+                await self._tap.wait_message()
         finally:
             self._reading = None
         self._check_open()
-        frames = tuple(got)
-        got.clear()
-        return frames
-
-    async def _next(self) -> bytes:
-        message = await self.socket.get_message()
-        frame = message.encode() if isinstance(message, str) else message
-        self._tap.took(len(frame))
-        return frame
+        frames = self._tap.take(BATCH)
+        if frames:
+            return frames
+        if self.socket.closed is None:  # the reader died; its owner is about to say of what
+            await self._carrier.settled.wait()
+        raise self._carrier.why()
 
     async def send_some(self, frames: Sequence[bytes]) -> None:
         await trio.lowlevel.checkpoint_if_cancelled()

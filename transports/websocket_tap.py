@@ -1,10 +1,10 @@
 """The stream between a socket and trio-websocket.
 
-trio-websocket does the upgrade, decodes messages, answers pings and closes. What it does not
-do is done here, where all its bytes pass: bytes are counted as signs of life; the frames that
-come are looked at before they are kept; what is decoded and not yet read is bounded in bytes;
-one lock makes whole writes of its control frames and of our messages; a write that was cut
-ends the stream; and the library cannot close the socket, its owner does.
+trio-websocket does the upgrade, answers pings and closes. All else is done here, where its bytes
+pass: they are counted as signs of life; the messages among them are taken out (`Guard`), and those
+that nobody has read yet are bounded; one lock makes whole writes of its control frames and of our
+messages; a write that was cut ends the stream; and the library cannot close the socket, its owner
+does.
 """
 
 from __future__ import annotations
@@ -28,16 +28,8 @@ what a reader leaves lying for a moment."""
 UNREAD_MESSAGES: Final = 1024
 """The same in messages: an empty one takes memory too."""
 
-QUEUE: Final = UNREAD_MESSAGES + READ
-"""The library's own queue, which must never be full, since then it answers no ping: what may lie
-unread, and what one more read can bring (a message takes two bytes at least)."""
-
 HEAD: Final = 64 * 1024
 """Bytes of an upgrade, with the body of a refusal. h11 takes 16 KiB of head."""
-
-HOLD: Final = 4096
-"""Bytes of an unfinished frame that are collected before they are handed on. The library keeps
-an object for every piece it is given: a peer that sends single bytes must not choose how many."""
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\d\.\d (\d{3})\b")
@@ -83,9 +75,9 @@ class Tap(trio.abc.Stream):
         self.piece: int | None = None
         """Bytes to read and write at most at a time (None: as usual). For tests of peers."""
         self._stage = _Stage.HEAD
-        self._held = b""
-        self._taken_messages = 0
-        self._taken_bytes = 0
+        self._read_bytes = 0
+        self._news = trio.Event()
+        self._over = False
         self._discarding = False
         self._room = trio.Event()
         self._torn = False
@@ -128,6 +120,7 @@ class Tap(trio.abc.Stream):
     def discard(self) -> None:
         """What comes is read by nobody any more: it need not wait for room."""
         self._discarding = True
+        self.guard.taken.clear()
         self._room.set()
 
     def _pass(self, data: bytes) -> bytes:
@@ -162,19 +155,15 @@ class Tap(trio.abc.Stream):
         return b""
 
     def _pass_frames(self, data: bytes) -> bytes:
-        boundary = self.guard.feed(data)
-        if boundary:
-            whole, tail = self._held + data[:boundary], data[boundary:]
-        else:
-            whole, tail = b"", self._held + data
+        passed = self.guard.feed(data)
         violation = self.guard.violation
         if violation is not None:
             self.fail(violation.text, violation.code)
-            tail = b""
-        if len(tail) >= HOLD:
-            whole, tail = whole + tail, b""
-        self._held = tail
-        return whole
+        if self._discarding:
+            self.guard.taken.clear()
+        if self.guard.taken:
+            self._news.set()
+        return passed
 
     async def _wait_for_room(self) -> None:
         if not self._full():
@@ -187,21 +176,31 @@ class Tap(trio.abc.Stream):
         self.resumed = trio.current_time()
 
     def _full(self) -> bool:
-        unread = self.guard.payload - self._taken_bytes
-        return not self._discarding and (unread >= UNREAD_BYTES or self.waiting >= UNREAD_MESSAGES)
+        unread = self.guard.payload - self._read_bytes
+        many = len(self.guard.taken) >= UNREAD_MESSAGES
+        return not self._discarding and (unread >= UNREAD_BYTES or many)
 
-    @property
-    def waiting(self) -> int:
-        """Messages that have come whole and are not read."""
-        return self.guard.messages - self._taken_messages
+    async def wait_message(self) -> None:
+        """Wait until a message has come, or none will."""
+        await trio.lowlevel.checkpoint()
+        while not (self.guard.taken or self._over):
+            self._news = trio.Event()
+            await self._news.wait()
 
-    def took(self, size: int) -> None:
-        """A message of that many bytes was read by whom it is for."""
-        self._taken_messages += 1
-        self._taken_bytes += size
-        self.meter.frames_in += 1
+    def take(self, most: int) -> tuple[bytes, ...]:
+        """The messages that have come, oldest first, at most so many."""
+        taken = self.guard.taken
+        messages = tuple(taken.popleft() for _ in range(min(most, len(taken))))
+        self._read_bytes += sum(map(len, messages))
+        self.meter.frames_in += len(messages)
         if self.stalled and not self._full():
             self._room.set()
+        return messages
+
+    def finish(self) -> None:
+        """No more messages come: whoever waits for one need not."""
+        self._over = True
+        self._news.set()
 
     # going out
 

@@ -22,69 +22,107 @@ def guard(limit: int = LIMIT, binary: bool = True, masked: bool = False) -> Guar
     return Guard(masked=masked, binary=binary, limit=limit)
 
 
-messages = st.lists(
-    st.tuples(
-        st.sampled_from(["data", "ping", "pong"]),
-        st.one_of(st.binary(max_size=200), st.just(b"x" * 126), st.just(b"y" * 66_000)),
-        st.integers(1, 4),
-    ),
-    max_size=6,
+payloads = st.one_of(st.binary(max_size=200), st.just(b"x" * 126), st.just(b"y" * 66_000))
+scripts = st.lists(
+    st.tuples(st.sampled_from(["data", "ping", "pong"]), payloads, st.integers(1, 4)), max_size=6
 )
 
 
-def wire_of(script: list[tuple[str, bytes, int]], client: bool) -> tuple[bytes, list[bytes]]:
-    """The frames of a script, fragments with pings between them, and its messages."""
-    wire, sent = b"", []
+def wire_of(
+    script: list[tuple[str, bytes, int]], client: bool
+) -> tuple[bytes, list[bytes], list[bytes]]:
+    """The frames of a script, fragments with pings between them; its messages; its control
+    frames."""
+    wire, sent, controls = b"", [], []
+
+    def control(opcode: int, payload: bytes) -> bytes:
+        controls.append(frame(opcode, payload, client=client))
+        return controls[-1]
+
     for kind, payload, pieces in script:
         if kind != "data":
-            wire += frame(0x9 if kind == "ping" else 0xA, payload[:125], client=client)
+            wire += control(0x9 if kind == "ping" else 0xA, payload[:125])
             continue
         step = max(1, -(-len(payload) // pieces))
         parts = [payload[at : at + step] for at in range(0, len(payload), step)] or [b""]
         for index, part in enumerate(parts):
             last = index == len(parts) - 1
             wire += frame(0x2 if index == 0 else 0x0, part, last, client)
-            wire += frame(0x9, b"between", client=client)
+            wire += control(0x9, b"between")
         sent.append(payload)
-    return wire, sent
+    return wire, sent, controls
 
 
-@given(script=messages, client=st.booleans(), cuts=st.lists(st.integers(0, 1 << 20), max_size=20))
-def test_counts_messages_and_boundaries_whatever_the_split(
+@given(script=scripts, client=st.booleans(), cuts=st.lists(st.integers(0, 1 << 20), max_size=20))
+def test_messages_are_taken_out_and_control_frames_let_through_whatever_the_split(
     script: list[tuple[str, bytes, int]], client: bool, cuts: list[int]
 ) -> None:
-    wire, sent = wire_of(script, client)
+    wire, sent, controls = wire_of(script, client)
     watching = guard(masked=client)
     edges = [0, *sorted(cut % (len(wire) + 1) for cut in cuts), len(wire)]
-    reached = 0
-    for start, end in pairwise(edges):
-        boundary = watching.feed(wire[start:end])
-        assert 0 <= boundary <= end - start
-        if boundary:
-            reached = start + boundary
+    passed = b"".join(watching.feed(wire[start:end]) for start, end in pairwise(edges))
     assert watching.violation is None
-    assert (watching.messages, watching.payload) == (len(sent), sum(map(len, sent)))
-    assert reached == len(wire)
+    assert list(watching.taken) == sent
+    assert watching.payload == sum(map(len, sent))
+    assert passed == b"".join(controls)
     assert not watching.peer_closed
 
 
-@given(st.binary(max_size=300), st.booleans(), st.booleans())
-def test_lets_nothing_pass_that_wsproto_takes_for_more(
-    junk: bytes, masked: bool, binary: bool
-) -> None:
-    """Any bytes: no error, and never more messages than wsproto finds in what was let through."""
-    watching = guard(masked=masked, binary=binary, limit=50)
-    boundary = watching.feed(junk)
-    decoder = FrameProtocol(not masked, [])
-    decoder.receive_bytes(junk[:boundary])
-    finished = 0
+def by_wsproto(wire: bytes, client: bool) -> list[bytes] | None:
+    """The messages that wsproto finds; None where it refuses something."""
+    decoder = FrameProtocol(client, [])
+    decoder.receive_bytes(wire)
+    found, message = [], b""
     try:
-        for found in decoder.received_frames():
-            if not found.opcode.iscontrol() and found.message_finished and found.frame_finished:
-                finished += 1
+        for each in decoder.received_frames():
+            if each.opcode is Opcode.CLOSE:
+                return found
+            if not each.opcode.iscontrol():
+                message += each.payload.encode() if isinstance(each.payload, str) else each.payload
+                if each.message_finished and each.frame_finished:
+                    found.append(message)
+                    message = b""
     except ParseFailed:
-        return  # what wsproto finds besides (UTF-8, close payloads) is its own to find
-    assert watching.messages == finished
+        return None
+    return found
+
+
+chunks = st.builds(
+    frame, st.sampled_from([0, 1, 1, 2, 8, 9]), st.binary(max_size=9) | st.just("é".encode())
+)
+
+
+@given(st.lists(chunks | st.binary(max_size=3), max_size=5).map(b"".join), st.booleans())
+def test_what_it_takes_is_what_wsproto_takes(wire: bytes, binary: bool) -> None:
+    """Any bytes: no error; and where both find nothing wrong, the same messages."""
+    watching = guard(binary=binary)
+    watching.feed(wire)
+    theirs = by_wsproto(wire, client=True)
+    if theirs is not None and watching.violation is None:
+        assert list(watching.taken) == theirs
+    elif theirs is not None:
+        assert list(watching.taken) == theirs[: len(watching.taken)]
+
+
+@given(st.binary(max_size=300), st.binary(min_size=4, max_size=4))
+def test_a_mask_comes_off(payload: bytes, key: bytes) -> None:
+    masked = bytes(byte ^ key[at % 4] for at, byte in enumerate(payload))
+    watching = guard(masked=True)
+    size = len(payload)
+    length = bytes([0x80 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
+    watching.feed(b"\x82" + length + key + masked)
+    assert list(watching.taken) == [payload]
+
+
+def test_a_text_is_utf8_however_it_is_cut() -> None:
+    text = "é€𝄞".encode()
+    watching = guard(binary=False)
+    for at in range(len(text)):
+        watching.feed(frame(0x1 if not at else 0x0, text[at : at + 1], at == len(text) - 1))
+    assert list(watching.taken) == [text]
+    watching.feed(frame(0x1, text[:-1]))
+    assert watching.violation is not None
+    assert watching.violation.code == 1007
 
 
 @pytest.mark.parametrize("size", [LIMIT - 1, LIMIT])
@@ -92,12 +130,13 @@ def test_up_to_the_limit(size: int) -> None:
     watching = guard()
     watching.feed(frame(0x2, b"x" * size))
     assert watching.violation is None
-    assert watching.messages == 1
+    assert len(watching.taken) == 1
 
 
 def test_above_the_limit_is_known_from_the_header() -> None:
     watching = guard()
-    assert watching.feed(frame(0x2, b"ok") + frame(0x2, b"x" * (LIMIT + 1))[:10]) == 4
+    watching.feed(frame(0x2, b"ok") + frame(0x2, b"x" * (LIMIT + 1))[:10])
+    assert list(watching.taken) == [b"ok"]
     assert watching.violation is not None
     assert watching.violation.code == 1009
     assert "70001 bytes" in watching.violation.text
@@ -128,7 +167,7 @@ def test_empty_fragments_come_to_an_end() -> None:
         fresh.feed(frame(0x2, b"", fin=False) + frame(0x0, b"", fin=False) * (FRAGMENTS - 2))
         fresh.feed(frame(0x0, b""))
     assert fresh.violation is None
-    assert fresh.messages == 3
+    assert list(fresh.taken) == [b"", b"", b""]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +197,7 @@ def test_binary_on_a_text_link() -> None:
     watching = guard(binary=False)
     watching.feed(frame(0x1, b"fine") + frame(0x2, b"no"))
     assert watching.violation is not None
-    assert (watching.violation.code, watching.messages) == (1003, 1)
+    assert (watching.violation.code, list(watching.taken)) == (1003, [b"fine"])
     assert "only text" in watching.violation.text
 
 
@@ -173,5 +212,7 @@ def test_a_close_frame_is_seen() -> None:
     watching = guard()
     watching.feed(frame(0x8, b"\x03\xe8bye")[:3])
     assert not watching.peer_closed
-    watching.feed(frame(0x8, b"\x03\xe8bye")[3:])
+    rest = frame(0x8, b"\x03\xe8bye")[3:]
+    assert watching.feed(rest + frame(0x2, b"late")) == frame(0x8, b"\x03\xe8bye")
     assert watching.peer_closed
+    assert not watching.taken

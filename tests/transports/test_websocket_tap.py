@@ -7,7 +7,7 @@ from wsproto.frame_protocol import FrameProtocol
 
 from fleetgate.transports.meter import Meter
 from fleetgate.transports.websocket_guard import Guard
-from fleetgate.transports.websocket_tap import HEAD, HOLD, UNREAD_BYTES, UNREAD_MESSAGES, Tap
+from fleetgate.transports.websocket_tap import HEAD, UNREAD_BYTES, UNREAD_MESSAGES, Tap
 
 ANSWER = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 REQUEST = b"GET /agent HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -37,10 +37,10 @@ async def test_the_head_passes_and_frames_behind_it_are_watched() -> None:
     for at in range(len(ANSWER) - 1):
         assert await rig.read(ANSWER[at : at + 1]) == ANSWER[at : at + 1]
         assert not rig.tap.upgraded
-    assert await rig.read(ANSWER[-1:] + message(b"first")) == ANSWER[-1:] + message(b"first")
+    assert await rig.read(ANSWER[-1:] + message(b"first")) == ANSWER[-1:]
     assert rig.tap.upgraded
     assert rig.tap.head == ANSWER
-    assert rig.tap.waiting == 1
+    assert list(rig.tap.guard.taken) == [b"first"]
     assert rig.tap.meter.bytes_in == len(ANSWER) + len(message(b"first"))
 
 
@@ -79,7 +79,8 @@ async def test_frames_before_we_agreed_are_refused() -> None:
     rig = Rig(client=False)
     assert await rig.read(REQUEST) == REQUEST
     rig.tap.accept()
-    assert await rig.read(b"\x82\x80\x00\x00\x00\x00") == b"\x82\x80\x00\x00\x00\x00"
+    ping = b"\x89\x80\x00\x00\x00\x00"
+    assert await rig.read(ping) == ping
 
 
 async def upgraded(limit: int = 1 << 20) -> Rig:
@@ -88,7 +89,7 @@ async def upgraded(limit: int = 1 << 20) -> Rig:
     return rig
 
 
-async def test_single_bytes_are_collected_and_whole_frames_are_not_held_up() -> None:
+async def test_messages_are_taken_out_and_whole_control_frames_are_not_held_up() -> None:
     rig = await upgraded()
     large = message(b"x" * 10_000)
     async with trio.open_nursery() as nursery:
@@ -102,26 +103,54 @@ async def test_single_bytes_are_collected_and_whole_frames_are_not_held_up() -> 
         for at in range(len(large)):
             rig.inward.put_data(large[at : at + 1])
             await trio.testing.wait_all_tasks_blocked()
-        assert b"".join(reads) == large
-        assert len(reads) <= len(large) // HOLD + 1
-        reads.clear()
+        assert reads == []
+        assert rig.tap.take(9) == (b"x" * 10_000,)
         ping = bytes(FRAMES.ping())
         rig.inward.put_data(ping + message(b"half")[:3])
         await trio.testing.wait_all_tasks_blocked()
         assert reads == [ping]
+        assert rig.tap.take(9) == ()
         nursery.cancel_scope.cancel()
 
 
-async def test_what_came_before_a_violation_still_passes() -> None:
+async def test_what_came_before_a_violation_is_taken_and_the_library_hears_of_the_end() -> None:
     rig = await upgraded(limit=100)
-    good = message(b"good")
-    assert await rig.read(good + message(b"x" * 101)) == good
-    assert not rig.tap.ended.is_set()
-    for _ in range(2):
-        assert await rig.tap.receive_some() == b""
+    assert await rig.read(message(b"good") + message(b"x" * 101)) == b""
+    assert rig.tap.take(9) == (b"good",)
     assert rig.tap.ended.is_set()
     assert rig.tap.fault is not None
     assert rig.tap.fault.code == 1009
+
+
+async def test_who_waits_for_a_message_is_woken_by_one_or_by_the_end() -> None:
+    rig = await upgraded()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.tap.receive_some)
+        rig.inward.put_data(message(b"1") + message(b"2") + message(b"3"))
+        await rig.tap.wait_message()
+        await rig.tap.wait_message()
+        assert rig.tap.take(2) == (b"1", b"2")
+        assert rig.tap.take(2) == (b"3",)
+        assert rig.tap.meter.frames_in == 3
+        nursery.start_soon(rig.tap.wait_message)
+        await trio.testing.wait_all_tasks_blocked()
+        rig.tap.finish()
+        await rig.tap.wait_message()
+        assert rig.tap.take(2) == ()
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_nobody_will_read_is_not_kept() -> None:
+    rig = await upgraded()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.tap.receive_some)
+        rig.inward.put_data(message(b"before"))
+        await trio.testing.wait_all_tasks_blocked()
+        rig.tap.discard()
+        rig.inward.put_data(message(b"after"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert not rig.tap.guard.taken
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("payload", [b"", b"x" * (1 << 20)])
@@ -137,11 +166,11 @@ async def test_unread_messages_are_bounded(payload: bytes, autojump_clock: MockC
         for _ in range(UNREAD_MESSAGES * 2 if not payload else 8):
             rig.inward.put_data(message(payload))
             await trio.testing.wait_all_tasks_blocked()
-        waiting = rig.tap.waiting
+        waiting = len(rig.tap.guard.taken)
         assert rig.tap.stalled
         assert waiting == (UNREAD_BYTES // len(payload) if payload else UNREAD_MESSAGES)
         await trio.sleep(3)
-        rig.tap.took(len(payload))
+        rig.tap.take(1)
         await trio.testing.wait_all_tasks_blocked()
         assert rig.tap.resumed == trio.current_time()
         rig.tap.discard()
