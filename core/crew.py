@@ -14,6 +14,7 @@ from fleetgate.core.events import Outcome, Reason, RunState
 from fleetgate.core.ids import Epoch, WorkerId
 from fleetgate.core.journal.api import Done, PutNote, Write
 from fleetgate.core.ledger import Ledger
+from fleetgate.core.leftovers import Leftovers
 from fleetgate.core.roster import Port, Roster, SessionKeeper, Worker
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Timers
@@ -30,6 +31,7 @@ class Crew:
         timers: Timers,
         roster: Roster,
         dispatcher: Dispatcher,
+        leftovers: Leftovers,
         left: Callable[[Worker], None],
         watchers: Watchers,
     ) -> None:
@@ -37,6 +39,7 @@ class Crew:
         self._timers = timers
         self._roster = roster
         self._dispatcher = dispatcher
+        self._leftovers = leftovers
         self._left = left
         self._watchers = watchers
         self.changed: Callable[[Worker], None] = lambda _: None
@@ -105,6 +108,7 @@ class Crew:
             self._watchers.tell(Happening.CONNECTED, worker.info)
         worker.free = free
         self._dispatcher.resume(worker)
+        self._leftovers.tell(worker)
 
     def report_capacity(self, id: WorkerId, epoch: Epoch, free: int | None) -> None:
         """The worker takes `free` more runs.

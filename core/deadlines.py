@@ -7,6 +7,7 @@ from functools import partial
 
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ledger import Ledger
+from fleetgate.core.leftovers import Leftovers
 from fleetgate.core.roster import Worker
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Timers
@@ -17,7 +18,8 @@ class Deadlines:
     `timeout` once it runs.
 
     `cancel` gives the run's worker a cancel order. A worker that keeps the timeout itself is
-    left to do so; every run is ended here if it is not over some time after its timeout.
+    left to do so; every run is ended here if it is not over some time after its timeout, and
+    then its worker is told to stop.
     """
 
     def __init__(
@@ -25,11 +27,13 @@ class Deadlines:
         ledger: Ledger,
         timers: Timers,
         worker_of: Callable[[Slot], Worker | None],
+        leftovers: Leftovers,
         cancel: Callable[[Slot], None],
     ) -> None:
         self._ledger = ledger
         self._timers = timers
         self._worker_of = worker_of
+        self._leftovers = leftovers
         self._cancel = cancel
 
     def opened(self, slot: Slot) -> None:
@@ -68,8 +72,13 @@ class Deadlines:
         self._cancel(slot)
 
     def _give_up(self, slot: Slot) -> None:
-        self._end(slot, Reason.TIMED_OUT, "its timeout passed and its worker did not end it")
+        if slot.run.state.terminal:  # its end is in line
+            return
+        text = "its timeout passed and its worker did not end it"
+        self._leftovers.ending(slot, text)
+        self._end(slot, Reason.TIMED_OUT, text)
 
     def _end(self, slot: Slot, reason: Reason, text: str) -> None:
         over = Outcome(RunState.FAILED, reason, text)
-        self._ledger.record(slot, (RunFinished(over),))
+        then = partial(self._leftovers.ended, slot)
+        self._ledger.record(slot, (RunFinished(over),), then=then)

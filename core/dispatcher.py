@@ -130,7 +130,7 @@ class Dispatcher:
         admission holds the run."""
         worker.reserved -= 1
         run = slot.run
-        if run.state.terminal or not self._takes_orders(worker):
+        if run.state.terminal or not self._roster.takes_orders(worker):
             return
         if worker.free is not None:
             worker.free -= 1
@@ -139,9 +139,6 @@ class Dispatcher:
         first = c.StartRun(run.id, spec, run.origin)
         self._perform(worker, c.Order(run.id, START, first, created=run.created))
         self.advance(slot)
-
-    def _takes_orders(self, worker: Worker) -> bool:
-        return self._roster.is_current(worker) and worker.liveness is not Liveness.CONNECTING
 
     def _perform(self, worker: Worker, order: c.Order) -> None:
         if worker.port is not None:
@@ -152,7 +149,7 @@ class Dispatcher:
     def advance(self, slot: Slot) -> None:
         """Hand over what can be handed over now."""
         worker = self._roster.worker_of(slot)
-        if worker is None or not self._takes_orders(worker):
+        if worker is None or not self._roster.takes_orders(worker):
             return
         for number, open_ in sorted(slot.orders.items()):
             epoch, last = slot.mark
@@ -180,7 +177,7 @@ class Dispatcher:
         number = open_.order.number
         # Only a link that is still there is handed it. The next one finds it not sent, and
         # marks it anew; only a crash in between leaves it in doubt.
-        if error is None and self._takes_orders(worker) and number in slot.orders:
+        if error is None and self._roster.takes_orders(worker) and number in slot.orders:
             slot.orders[number] = attrs.evolve(open_, sent=True)
             slot.mark = (worker.epoch, number)
             self._perform(worker, open_.order)

@@ -37,6 +37,7 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.json import Json
 from fleetgate.core.ledger import Ledger
+from fleetgate.core.leftovers import Leftovers
 from fleetgate.core.limits import Limits
 from fleetgate.core.notes import Notes
 from fleetgate.core.orders import Orders
@@ -83,18 +84,20 @@ class Hub:
         self.watchers = Watchers(lambda link: self.router.pools(link), clock)
         self._roster = Roster()
         self._dispatcher = Dispatcher(self._ledger, self._roster)
-        self._receiver = Receiver(self._ledger, self._roster)
+        leftovers = Leftovers(self._roster, clock)
+        self._receiver = Receiver(self._ledger, self._roster, leftovers)
         self._crew = Crew(
             self._ledger,
             self._timers,
             self._roster,
             self._dispatcher,
+            leftovers,
             self._questions.left,
             self.watchers,
         )
         self._orders = Orders(self._ledger, self._dispatcher, limits, self._route)
         self._deadlines = Deadlines(
-            self._ledger, self._timers, self._roster.worker_of, self._cancel_late
+            self._ledger, self._timers, self._roster.worker_of, leftovers, self._cancel_late
         )
         self._starts = Starts(
             self._ledger, self._dispatcher, self._orders, self._deadlines, self._route

@@ -13,6 +13,7 @@ from fleetgate.core.events import Event, Reason, RunState, Source
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.journal.api import MarkOrder, PutNote, Write
 from fleetgate.core.ledger import Ledger, Part
+from fleetgate.core.leftovers import Leftovers
 from fleetgate.core.roster import Roster, Worker
 from fleetgate.core.run import ACTIVITY
 from fleetgate.core.sessions import note_of
@@ -29,17 +30,20 @@ _PLAIN: Final = ACTIVITY - {e.SessionOpened}
 class Receiver:
     """Takes what workers report."""
 
-    def __init__(self, ledger: Ledger, roster: Roster) -> None:
+    def __init__(self, ledger: Ledger, roster: Roster, leftovers: Leftovers) -> None:
         self._ledger = ledger
         self._roster = roster
+        self._leftovers = leftovers
 
     def record(self, id: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]) -> bool:
         """Take a worker's events of a run, each once (I4), in one commit. Answers whether the run
-        is this worker's.
+        is this worker's, or was until the hub ended it.
 
         Raises: `Fenced`.
         """
         worker = self._roster.current(id, epoch)
+        if self._leftovers.heard(worker, run, heard):
+            return True
         slot = worker.runs.get(run)
         if slot is None:
             return False

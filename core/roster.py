@@ -7,6 +7,8 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
+import attrs
+
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
 from fleetgate.core.errors import Fenced, InstanceConflict
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
@@ -41,6 +43,21 @@ class SessionKeeper(Protocol):
         """A controller has ended the session; the worker's own name for it."""
 
 
+@attrs.define(slots=True, eq=False)
+class Leftover:
+    """A run that the hub has ended while its worker was at it. See `fleetgate.core.leftovers`.
+
+    `order` makes the worker stop; `durable`: so is the end; `told`: the order was handed over.
+    `native_seq` is the worker's highest number heard since, `over`: it has ended the run, too.
+    """
+
+    order: Order
+    durable: bool = False
+    told: bool = False
+    native_seq: int = 0
+    over: bool = False
+
+
 class Worker:
     """One worker, connected or awaited."""
 
@@ -51,6 +68,7 @@ class Worker:
         "free",
         "grace",
         "info",
+        "leftovers",
         "liveness",
         "port",
         "reserved",
@@ -74,6 +92,7 @@ class Worker:
         """Runs assigned whose order is not handed over yet: its `RunAssigned` is in line."""
         self.grace: int | None = info.grace
         self.runs: dict[RunId, Slot] = {}
+        self.leftovers: dict[RunId, Leftover] = {}
         self.telling: list[tuple[Slot, OrderNumber]] = []
         """Inputs that are being marked as sent with its admission, which is in line."""
         self.since = since
@@ -150,6 +169,10 @@ class Roster:
     def is_current(self, worker: Worker) -> bool:
         """Whether it is connected and no newer link of it is."""
         return worker.port is not None and self.workers.get(worker.info.id) is worker
+
+    def takes_orders(self, worker: Worker) -> bool:
+        """Whether this link of it may be handed orders now."""
+        return self.is_current(worker) and worker.liveness is not Liveness.CONNECTING
 
     def current(self, id: WorkerId, epoch: Epoch) -> Worker:
         """The worker, if `epoch` is its newest.

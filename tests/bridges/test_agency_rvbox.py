@@ -285,3 +285,31 @@ async def test_a_full_disk_refuses_new_work_and_loses_nothing_accepted(
     accepted = await bridge.start("r3", prompt="three")
     bridge.say(await bridge.given("three"), OK)
     assert (await bridge.ended(accepted)).state is RunState.SUCCEEDED
+
+
+async def test_a_run_that_the_gateway_ended_by_itself_is_stopped_and_forgotten(
+    agency_to_rvbox, autojump_clock
+) -> None:
+    bridge = agency_to_rvbox
+    run = await bridge.start()
+    at_host = await bridge.given()
+    bridge.say(at_host, e.RunStarted())
+    await trio.sleep(1)
+    hub = bridge.gateway.hub
+    (slot,) = hub._ledger.slots.values()
+    hub._deadlines._give_up(slot)
+    assert (await bridge.ended(run)).reason is Reason.TIMED_OUT
+    signals = [o.command for o in bridge.worker.port.orders if isinstance(o.command, c.SignalRun)]
+    assert [each.signal for each in signals] == [c.Signal.TERMINATE]
+    books = [
+        driver._connection._desk.books.by_uuid
+        for keeper in bridge.gateway._house.keepers
+        for driver in keeper.drivers
+        if driver.worker is not None
+    ]
+    assert [len(each) for each in books] == [1]
+    bridge.say(at_host, CANCELED)
+    await trio.sleep(5)
+    assert [len(each) for each in books] == [0]
+    assert bridge.host.hub._ledger.slots == {}
+    bridge.check(run)
