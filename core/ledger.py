@@ -187,15 +187,18 @@ class Ledger:
         bits). Only that one is replaced, by what says so; a run must end all the same."""
         singles = [((event,), source) for events, source in parts for event in events]
         for at, (events, source) in enumerate(singles, 1):
-            rest = (also, then) if at == len(singles) else ((), None)
+            last = at == len(singles)
+            then_ = then if last else None
             marks = slot.marks()
-            try:
-                self._enqueue(slot, ((events, source),), *rest)
-            except ValueError:
-                slot.reset(marks)
-                said = _unrecordable(events[0], error)
-                # What was to be written beside it may be what cannot be held: it is left out.
-                self._enqueue(slot, (((said,), source),), (), rest[1])
+            said = (_unrecordable(events[0], error),)
+            # What is to be written beside the last one may be what cannot be held.
+            for instead, beside in ((events, also), (events, ()), (said, also), (said, ())):
+                try:
+                    self._enqueue(slot, ((instead, source),), beside if last else (), then_)
+                except ValueError:
+                    slot.reset(marks)
+                else:
+                    break
 
     def _number(
         self,

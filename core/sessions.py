@@ -61,10 +61,16 @@ class Sessions:
 
     def open(self, run: Run, native_session: str, worker: WorkerId) -> Session | None:
         """A worker named the session of a run; the session as it is now. A name above
-        `LONGEST_NAME` is not remembered: a run that continues it goes to any worker."""
-        if len(native_session.encode(errors="replace")) > LONGEST_NAME:
+        `LONGEST_NAME`, or without a UTF-8 form, is not remembered: a run that continues it goes
+        to any worker."""
+        name = run.work.session or native_session
+        try:
+            longest = max(len(name.encode()), len(native_session.encode()))
+        except UnicodeEncodeError:
             return None
-        key = _key(run.pool, run.work.session or native_session)
+        if longest > LONGEST_NAME:
+            return None
+        key = _key(run.pool, name)
         session = bind(self._known.get(key), SessionId(key), worker)
         self._known[key] = session = opened(session, native_session)
         self._known.move_to_end(key)

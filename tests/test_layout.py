@@ -140,6 +140,30 @@ def test_nurseries_are_opened_where_the_tree_of_tasks_says() -> None:
     assert opening == NURSERIES
 
 
+# --- what is promised
+
+
+def test_each_invariant_has_a_property_test_of_its_own_name() -> None:
+    """I1 to I12 of docs/README.md: a name has the one number that it stands for."""
+    proven = {
+        found[1]
+        for path in ("tests/core/test_hub_invariants.py", "tests/gateway/test_connection.py")
+        for node in ast.walk(ast.parse((ROOT / path).read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and (found := re.match(r"test_(i\d+)_(?!i\d)", node.name))
+        and any(_is_drawn(decorator) for decorator in node.decorator_list)
+    }
+    table = (ROOT / "docs" / "README.md").read_text()
+    promised = {name.lower() for name in re.findall(r"^\| (I\d+) ", table, re.MULTILINE)}
+    assert promised == {f"i{number}" for number in range(1, 13)}
+    assert proven == promised
+
+
+def _is_drawn(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(called, ast.Name) and called.id in ("given", "whatever")
+
+
 # --- sizes
 
 

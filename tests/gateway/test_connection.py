@@ -8,11 +8,14 @@ from typing import Any
 import attrs
 import pytest
 import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, Admission
+from fleetgate.core.drawing import examples
 from fleetgate.core.errors import RunNotFound, Unavailable
 from fleetgate.core.events import Recorded, RunState
 from fleetgate.core.hub import Hub
@@ -440,6 +443,70 @@ async def test_I11_a_raising_adapter_ends_its_link_only(rig: Rig, call: str) -> 
     await rig.end()
     assert len(rig.seen.faults) == 1
     await started(rig.hub)
+
+
+EVILS = ("raise", "break", "leave", "foreign", "close", "refuse")
+evils = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(EVILS)), max_size=6)
+
+
+def evil(frame: bytes) -> Steps:
+    """What an adapter makes of a frame; most of it ends its link."""
+    match frame.decode():
+        case "raise":
+            raise ValueError("a mistake of ours")
+        case "break":
+            raise RemoteProtocolError("not a word of this protocol")
+        case "foreign":
+            return (api.Record(RunId("somebody/else"), (DONE,), 1), api.WorkerReady(3))
+        case "close":
+            return (api.Close(1000, "enough"), api.Send(b"never"))
+        case "refuse":
+            return (api.Submit(c.CancelRun(RunId("none")), None),)
+        case _:
+            return (api.Send(frame),)
+
+
+async def several_links(drawn: list[tuple[int, str]]) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        good, *bad = (Rig(hub, nursery) for _ in range(4))
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        for rig in (good, *bad):
+            rig.puppet.on["receive"] = evil
+            await rig.go()
+        for at, (which, deed) in enumerate(drawn):
+            if bad[which].ended is None:
+                await hurt(bad[which], deed)
+            await good.peer.send(str(at).encode())
+            assert await good.peer.receive() == str(at).encode()
+            run = await started(hub, str(at))
+            await read_until(hub, run, 1)
+            assert worker.port.numbers(run) == [0]
+        assert good.ended is None
+        assert good.seen == Seen()
+        ended = {which for which, deed in drawn if deed in ("raise", "break", "leave", "close")}
+        assert {which for which in range(3) if bad[which].ended is not None} == ended
+        nursery.cancel_scope.cancel()
+
+
+async def hurt(rig: Rig, deed: str) -> None:
+    if deed == "leave":
+        await rig.peer.aclose()
+    else:
+        await rig.peer.send(deed.encode())
+    await wait_all_tasks_blocked()
+
+
+@settings(max_examples=examples(100))
+@given(evils)
+def test_i11_whatever_becomes_of_a_link_the_others_and_the_runs_go_on(
+    drawn: list[tuple[int, str]],
+) -> None:
+    trio.run(several_links, drawn)
 
 
 async def test_what_was_asked_before_the_peer_left_is_still_performed(rig: Rig) -> None:
