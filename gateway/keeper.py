@@ -206,6 +206,7 @@ class Keeper:
             authenticated=certified or (bool(entry.tokens) and not carriage.in_band),
             entropy=secrets.token_bytes(16),
             token=shown,
+            subprotocol=seen.subprotocol or "",
             remembered=self._around.memory.get(entry.name, ""),
             identify=keeper.whose,
         )

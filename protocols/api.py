@@ -269,6 +269,8 @@ class Opening:
     authenticated: bool = False
     """Whether the carriage demanded an identity; then `identities` binds the peer."""
     entropy: bytes = attrs.field(default=bytes(16), repr=False)
+    subprotocol: str | None = None
+    """What the upgrade agreed on; empty: nothing. None: there is no telling."""
     remembered: str = ""
     """What an earlier link of the entry wanted remembered (`Connection.remembers`)."""
     token: str | None = attrs.field(default=None, repr=False)

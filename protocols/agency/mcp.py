@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 
 import attrs
 
-from fleetgate.core.json import Json
+from fleetgate.core.json import NOTHING, Json
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.json_text import Malformed, dump, load
 
@@ -40,8 +40,8 @@ class Tool:
     name: str
     description: str
     request: str
-    arguments: Mapping[str, tuple[str, Json]] = attrs.field(factory=dict)
-    defaults: Mapping[str, Json] = attrs.field(factory=dict)
+    arguments: Mapping[str, tuple[str, Json]] = NOTHING
+    defaults: Mapping[str, Json] = NOTHING
 
     def listed(self) -> Json:
         """As `tools/list` shows it: every argument is said to be required."""

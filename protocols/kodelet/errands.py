@@ -27,6 +27,7 @@ from fleetgate.core.events import (
     TextProduced,
 )
 from fleetgate.core.ids import RunId
+from fleetgate.core.json import Json
 from fleetgate.protocols.api import NO_STEPS, Record, Settle, Step, Steps
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import workspace as ws
@@ -202,8 +203,9 @@ class Errands:
         self._all.clear()
 
 
-def _size(given: Any) -> ws.TerminalOpen:
+def _size(given: Json) -> ws.TerminalOpen:
     """The size that a call asks for; anything else in its input is passed over."""
-    members: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    rows, columns = members.get("rows"), members.get("cols")
+    if not isinstance(given, Mapping):
+        return ws.TerminalOpen()
+    rows, columns = given.get("rows"), given.get("cols")
     return ws.TerminalOpen(rows if type(rows) is int else 0, columns if type(columns) is int else 0)

@@ -143,7 +143,11 @@ class Leases:
         Raises: `Denied`, `Oversize`.
         """
         _check_running(lease)
-        return self._peer.call(method, params, lambda answer, now: then(ended(answer), now))
+
+        def answered(answer: Answered | Broken, now: int) -> Steps:
+            return then(ended(answer), now)
+
+        return self._peer.call(method, params, answered)
 
     def execute(
         self,

@@ -66,6 +66,9 @@ class RunnerConnection(Connection):
 
     def opened(self, opening: Opening, now: int) -> Steps:
         self._opening = self._desk.opening = self._rooms.opening = opening
+        if opening.subprotocol not in (wire.SUBPROTOCOL, None):
+            text = f"the control plane did not agree to {wire.SUBPROTOCOL}"
+            return (Close(1002, text, retry=False),)
         return (Submit(c.ListRuns(opening.link, open_only=True), ("left", "")),)
 
     def receive(self, frame: bytes, now: int) -> Steps:

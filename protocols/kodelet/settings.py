@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -56,6 +57,8 @@ class PeerSettings:
 class ControlPlaneSettings(PeerSettings):
     """The control plane's side, which faces runners."""
 
+    origins: tuple[str, ...] = ()
+    """Origins of web pages that may connect, beside loopback and our own host."""
     heartbeat_interval: float = _above_zero(15.0)
     """How often a runner is told to send a heartbeat."""
     heartbeat_timeout: float = _above_zero(45.0)
@@ -129,7 +132,7 @@ class RunnerSettings(PeerSettings):
     """Bytes of a run id: it is kept with every run for good."""
 
 
-def _carriage(settings: PeerSettings, redial: Redial) -> Carriage:
+def _carriage(settings: PeerSettings, redial: Redial, origins: tuple[str, ...]) -> Carriage:
     use = WebSocketUse(
         binary=False,
         path=settings.path,
@@ -137,16 +140,16 @@ def _carriage(settings: PeerSettings, redial: Redial) -> Carriage:
         ping_every=settings.ping_every,
         dead_after=settings.dead_after,
         shown_token=shown_token,
-        refuse=refuse,
+        refuse=partial(refuse, origins=origins),
     )
     return Carriage(None, settings.message_limit, use, redial=redial)
 
 
 def control_plane_carriage(settings: ControlPlaneSettings) -> Carriage:
     """How a control plane's links carry messages."""
-    return _carriage(settings, Redial())
+    return _carriage(settings, Redial(), settings.origins)
 
 
 def runner_carriage(settings: RunnerSettings) -> Carriage:
     """How a runner's links carry messages, and when it dials again: without jitter (W 2.4)."""
-    return _carriage(settings, Redial(settings.retry_first, settings.retry_cap, jitter=False))
+    return _carriage(settings, Redial(settings.retry_first, settings.retry_cap, jitter=False), ())

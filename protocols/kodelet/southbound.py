@@ -225,7 +225,7 @@ class ControlPlaneConnection(Connection):
             raise Refused(errors.REGISTERED)
         asked = read_params(wire.Register, called, errors.PARAMS_REQUIRED)
         wrong = _wrong_with(asked)
-        self._incompatible = wrong.message if wrong is errors.NO_VERSION else ""
+        self._incompatible = wrong.message if wrong and wrong is errors.NO_VERSION else ""
         check(wrong)
         self._phase, self._request, self._asked = Phase.REGISTERING, called.id, asked
         return (Submit(c.ListWorkers(), "known"),)

@@ -86,9 +86,6 @@ RUNNER_NOTIFICATIONS: Final = frozenset(
         "tool.update",
     }
 )
-CONTROL_PLANE_REQUESTS: Final = frozenset(
-    {"run.open", "command.execute", "lifecycle.dispatch", "tool.execute", *CONTROL}
-)
 CONTROL_PLANE_NOTIFICATIONS: Final = frozenset({"ui.surface.input", "ui.surface.resize"})
 
 HEARTBEAT_STATES: Final[Mapping[str, bool | None]] = MappingProxyType(

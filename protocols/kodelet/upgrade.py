@@ -36,14 +36,30 @@ def shown_token(headers: Mapping[str, str]) -> str | None:
     return None
 
 
-def refuse(headers: Mapping[str, str], authenticated: bool) -> Denial | None:
-    """Why an upgrade is refused; None: it is not. Who shows no token hears of nothing else."""
+def refuse(
+    headers: Mapping[str, str], authenticated: bool, origins: tuple[str, ...] = ()
+) -> Denial | None:
+    """Why an upgrade is refused; None: it is not. Who shows no token hears of nothing else.
+    `origins` may come beside those that always may (W 2.2)."""
     if not authenticated:
         return _denial(401, "runner authentication required")
     offered = headers.get("sec-websocket-protocol", "").split(",")
     if SUBPROTOCOL not in [name.strip() for name in offered]:
         return _denial(400, "runner websocket subprotocol is required")
+    origin = headers.get("origin", "")
+    if origin and origin not in origins and not _is_near(origin, headers.get("host", "")):
+        return Denial(403, b"origin is not allowed", {"content-type": "text/plain"})
     return None
+
+
+def _is_near(origin: str, host: str) -> bool:
+    """Whether a page of this origin is of this machine, or of the server itself."""
+    try:
+        parts = urlsplit(origin)
+        name = parts.hostname or ""
+    except ValueError:
+        return False
+    return _LOOPBACK.fullmatch(name) is not None or parts.netloc.lower() == host.lower()
 
 
 def _denial(status: int, error: str) -> Denial:

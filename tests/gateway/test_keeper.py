@@ -232,6 +232,7 @@ async def test_case_5_a_registration_starts_the_backoff_anew(
     around = Surroundings(hub, TrioClock(), "gw", lambda name: f"id-of-{name}", lambda: 0.5)
     keeper = Keeper(entry, side, around, seen)
     registered = b'{"runnerId":"R","generation":1}'
+    options = Options("", 1 << 16, subprotocols=("kodelet.runner.v1.jsonrpc",))
 
     async def register_then_drop(link: Link) -> None:
         assert b"runner.register" in await link.receive()
@@ -242,7 +243,7 @@ async def test_case_5_a_registration_starts_the_backoff_anew(
     async with trio.open_nursery() as nursery:
         await nursery.start(keeper.run)
         await trio.sleep(0.02)  # the second dial has failed too
-        async with open_listener("memory:cp", Options("", 1 << 16)) as listener:
+        async with open_listener("memory:cp", options) as listener:
             nursery.start_soon(listener.serve, register_then_drop)
             await trio.sleep(0.035)
             nursery.cancel_scope.cancel()

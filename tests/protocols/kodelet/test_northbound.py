@@ -161,6 +161,15 @@ def test_drain_says_goodbye_and_closes() -> None:
         play.drain().expect()
 
 
+@pytest.mark.parametrize("agreed", ["", "other"])
+def test_w_2_4_a_control_plane_that_does_not_agree_is_left_for_good(agreed: str) -> None:
+    with t.play_runner() as play:
+        play.opened(attrs.evolve(t.NORTH, subprotocol=agreed))
+        (close,) = play.take()
+        assert isinstance(close, Close)
+        assert (close.code, close.retry) == (1002, False)
+
+
 def test_the_id_that_was_given_is_shown_at_the_next_registration() -> None:
     with t.attached(t.play_runner()) as play:
         kept = play.connection.remembers()

@@ -35,6 +35,29 @@ def test_authentication_comes_first(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("", True),
+        ("http://localhost:5173", True),
+        ("http://127.0.0.1", True),
+        ("http://[::1]:1", True),
+        ("https://Kodelet.Example:8080", True),
+        ("https://pages.example", True),
+        ("https://kodelet.example", False),
+        ("https://evil.example", False),
+        ("http://localhost.evil.example", False),
+        ("null", False),
+        ("http://[", False),
+    ],
+)
+def test_w_2_2_an_origin_is_near_or_allowed(origin: str, allowed: bool) -> None:
+    headers = {**OFFER, "host": "kodelet.example:8080", **({"origin": origin} if origin else {})}
+    denial = refuse(headers, True, ("https://pages.example",))
+    assert (denial is None) == allowed
+    assert denial is None or denial.status == 403
+
+
+@pytest.mark.parametrize(
     ("headers", "token"),
     [
         ({"authorization": "Bearer  t "}, "t"),
