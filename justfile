@@ -50,6 +50,10 @@ proto:
 proto-check:
     {{ bin }}/python tools/proto.py --check
 
+# 20,000 gRPC calls whose handler raises, and the connection's window whole behind them
+flood:
+    FLEETGATE_FLOOD=20000 {{ bin }}/python -P -m pytest -q tests/transports/test_grpc_server.py -k handler_raises
+
 # sdist, then the wheel from it, into dist/
 wheel:
     rm -rf dist

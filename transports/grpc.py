@@ -34,7 +34,7 @@ from fleetgate.transports.grpc_loop import Loop, open_loop
 from fleetgate.transports.grpc_metadata import request
 from fleetgate.transports.grpc_server import GrpcListener, served
 from fleetgate.transports.grpc_services import own_services
-from fleetgate.transports.tcp import connect, reason, within_deadline
+from fleetgate.transports.tcp import bound, connect, reason, within_deadline
 from fleetgate.transports.tls import dialling_context, identities, server_context
 
 ALPN: Final = ["h2"]
@@ -55,12 +55,12 @@ async def open_grpc_listener(address: Address, options: Options) -> AsyncGenerat
         sockets = await trio.open_tcp_listeners(address.port, host=address.host, backlog=BACKLOG)
     except OSError as error:
         raise ListenFailed(f"cannot listen at {address}: {reason(error)}") from error
-    names = [listener.socket.getsockname() for listener in sockets]
-    addresses = tuple(str(Address(address.scheme, name[0], name[1])) for name in names)
     own = own_services(options.grpc or GrpcOptions())
-    async with open_loop() as loop:
+    async with open_loop(options.report) as loop:
         routes = served(options, own.routes)
-        listener = GrpcListener(sockets, addresses, options, routes, loop, context, own.drain)
+        listener = GrpcListener(
+            sockets, bound(address, sockets), options, routes, loop, context, own.drain
+        )
         try:
             yield listener
         finally:
@@ -76,7 +76,7 @@ def _listening_context(options: Options) -> ssl.SSLContext:
 @asynccontextmanager
 async def open_grpc_dialer(address: Address, options: Options) -> AsyncGenerator[Dialer, None]:
     """A dialer whose links live in this block: leaving it drops those that are still open."""
-    async with open_loop() as loop:
+    async with open_loop(options.report) as loop:
         yield GrpcDialer(address, options, loop)
 
 
@@ -107,7 +107,8 @@ class GrpcDialer(Dialer):
     async def _call(
         self, connection: ClientConnection, context: ssl.SSLContext | None
     ) -> DialledLink:
-        names = await self._connect(connection, context)
+        await self._connect(connection, context)
+        names = identities(connection.certificate)
         use = self._use
         scheme = "http" if context is None else "https"
         headers = request(self._target.netloc, use.dial, scheme, self._options.headers)
@@ -120,12 +121,10 @@ class GrpcDialer(Dialer):
             self._loop.tasks.start_soon(connection.keep_alive, use.ping_every)
         return link
 
-    async def _connect(
-        self, connection: ClientConnection, context: ssl.SSLContext | None
-    ) -> tuple[str, ...]:
+    async def _connect(self, connection: ClientConnection, context: ssl.SSLContext | None) -> None:
         stream = await connect(self._target)
         try:
-            certificate = await self._loop.adopt(
+            await self._loop.adopt(
                 stream,
                 connection,
                 context=context,
@@ -140,7 +139,6 @@ class GrpcDialer(Dialer):
         await either(connection.ready, connection.lost)
         if connection.lost.is_set():
             raise DialFailed(f"no gRPC at {self._target}: {connection.why}")
-        return identities(certificate)
 
     async def _hear_refusal(self, connection: ClientConnection, link: DialledLink) -> None:
         """A server that refuses a call does so at once, mostly: wait as long as one ping takes."""

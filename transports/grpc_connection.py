@@ -7,7 +7,7 @@ call out with what they send. All of it in trio's thread.
 from __future__ import annotations
 
 from asyncio import BaseTransport, Transport
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import trio
@@ -80,6 +80,8 @@ class GrpcConnection(H2Protocol):
         """Bytes that came for calls and were not read yet."""
         self.retired = False
         """A GOAWAY was sent or came: no new calls."""
+        self.certificate: Mapping[str, Any] = {}
+        """What TLS has verified of the peer, known before its first byte is read."""
         self.gone = False
         """The transport is done with us."""
         self.when_gone: Callable[[], None] = _nothing
@@ -117,6 +119,7 @@ class GrpcConnection(H2Protocol):
         # lies in the kernel, or is one chunk. One and not nought: asyncio's TLS counts "not below".
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
+        self.certificate = transport.get_extra_info("peercert") or {}
         self.connection = Connection(self.h2, transport, config=self.config)
         self.processor = Processor(self.connection, self._processors())
         if self.client:
@@ -355,7 +358,7 @@ class GrpcConnection(H2Protocol):
     def retire(self, error: int = ErrorCodes.NO_ERROR, reason: bytes = b"") -> None:
         """Say that no further calls are taken; those that run live on."""
         transport = self._transport
-        if self.retired or self.lost.is_set() or transport is None or transport.is_closing():
+        if self.retired or self._greet or transport is None or transport.is_closing():
             return
         self.retired = True
         self.flush()

@@ -99,6 +99,12 @@ class ServedLink(GrpcLink):
             self._say_status(DEADLINE_EXCEEDED, text)
             self._finish(End(text, DEADLINE_EXCEEDED))
 
+    def _give_up(self, code: int, reason: str) -> None:
+        # A status needs no window. With OK the half of a message would pass for all there is.
+        if status_of(code) != OK:
+            self._say_status(status_of(code), reason)
+            self._finish(End(None))
+
     async def _say_end(self, code: int, reason: str) -> None:
         status = status_of(code)
         if self._verdict is not None and (status == OK or code > LAST):

@@ -306,6 +306,8 @@ class GrpcLink(BatchedLink, Call):
                 self._parting.deadline = trio.current_time() + self._options.close_timeout
                 with self._parting:
                     await self._part(code, reason)
+                if self._parting.cancelled_caught and self._over is None:
+                    self._give_up(code, reason)
             else:
                 await trio.lowlevel.checkpoint()
         finally:
@@ -321,6 +323,9 @@ class GrpcLink(BatchedLink, Call):
     @abstractmethod
     async def _say_end(self, code: int, reason: str) -> None:
         """Tell the peer that, or how, it ends."""
+
+    def _give_up(self, code: int, reason: str) -> None:
+        """The peer has not taken what was being sent: what there is to say without it."""
 
     async def _wait_drained(self) -> None:
         while not (self._connection.drained or self._connection.lost.is_set()):

@@ -12,12 +12,17 @@ import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import trio
-import trio_asyncio
+import trio_asyncio  # pyright: ignore[reportMissingTypeStubs]
 
+from fleetgate.transports.api import Report
 from fleetgate.transports.grpc_connection import GrpcConnection
+from fleetgate.transports.serving import log_report
+
+_open = cast(Any, trio_asyncio.open_loop)  # pyright: ignore[reportUnknownMemberType]
+"""It has no types."""
 
 
 class Loop:
@@ -26,9 +31,17 @@ class Loop:
     tasks: trio.Nursery
     """For what goes on beside it, to the end of its block at most. Nothing there may raise."""
 
-    def __init__(self, loop: trio_asyncio.TrioEventLoop) -> None:
-        self._loop: Any = loop
+    def __init__(self, loop: Any, report: Report) -> None:
+        self._loop = loop
+        self._report = report
         self._transports: set[asyncio.Transport] = set()
+        loop.set_exception_handler(self._failed)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        # trio-asyncio's own handler raises: one connection's fault would end all of them.
+        found = context.get("exception")
+        known = isinstance(found, Exception)
+        self._report("carrier_failed", found if known else RuntimeError(str(context["message"])))
 
     async def adopt(
         self,
@@ -38,9 +51,8 @@ class Loop:
         context: ssl.SSLContext | None = None,
         server_hostname: str | None = None,
         close_timeout: float,
-    ) -> dict[str, Any]:
-        """Hand a connected socket over, with a TLS handshake where there is a context. What the
-        peer's certificate holds comes back; empty without one.
+    ) -> None:
+        """Hand a connected socket over, with a TLS handshake where there is a context.
 
         Raises: `OSError`, of which `ssl.SSLError` is one. Then, and when cancelled, the socket
         is closed.
@@ -66,8 +78,6 @@ class Loop:
         if not connection.gone:
             self._transports.add(transport)
             connection.when_gone = partial(self._transports.discard, transport)
-        certificate = transport.get_extra_info("peercert")
-        return certificate if isinstance(certificate, dict) else {}
 
     def abort(self) -> None:
         """Close all sockets, before the loop is."""
@@ -80,8 +90,9 @@ def _given(connection: GrpcConnection) -> GrpcConnection:
 
 
 @asynccontextmanager
-async def open_loop() -> AsyncGenerator[Loop, None]:
-    """A loop until the end of the block; sockets that it still has then are closed.
+async def open_loop(report: Report | None = None) -> AsyncGenerator[Loop, None]:
+    """A loop until the end of the block; sockets that it still has then are closed. What asyncio
+    fails at by itself is reported.
 
     It runs in a task of its own: trio-asyncio notes the loop in the task's context, where blocks
     that are left in another order than they were entered would leave the wrong one.
@@ -92,8 +103,8 @@ async def open_loop() -> AsyncGenerator[Loop, None]:
     async def run() -> None:
         # Shielded: it goes on for as long as the block does, which is cancelled by itself.
         with trio.CancelScope(shield=True):
-            async with trio_asyncio.open_loop() as loop:
-                made.append(Loop(loop))
+            async with _open() as loop:
+                made.append(Loop(loop, report or log_report))
                 running.set()
                 await over.wait()
                 made[0].abort()

@@ -4,7 +4,7 @@ same messages under two names. Questions in, answers out; no I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -189,11 +189,7 @@ def _read_extension(
 
 
 def _name(data: bytes) -> str:
-    return next((text(value) for number, value in _named(data)), "")
-
-
-def _named(data: bytes) -> Iterator[tuple[int, Value]]:
-    return ((number, value) for number, value in fields(data) if number == 1)
+    return next((text(value) for number, value in fields(data) if number == 1), "")
 
 
 def _joined(scope: str, name: str) -> str:

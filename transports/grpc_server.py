@@ -71,7 +71,6 @@ class ServerConnection(GrpcConnection):
     ) -> None:
         super().__init__(client=False)
         use = options.grpc or GrpcOptions()
-        self.names: tuple[str, ...] = ()
         self._peer = peer
         self._options = options
         self._routes = routes
@@ -102,7 +101,7 @@ class ServerConnection(GrpcConnection):
         except ValueError:
             self._refuse(stream_id, INTERNAL, "grpc-timeout cannot be read")
             return
-        opening = Opening(self._peer, path, metadata_of(headers), self.names)
+        opening = Opening(self._peer, path, metadata_of(headers), identities(self.certificate))
         rejection = None if route.open else refusal(self._options, opening)
         if rejection is not None:
             text = rejection.body.decode("utf-8", "replace") or "the call was refused"
@@ -223,7 +222,8 @@ class GrpcListener(Listener):
                 await connection.lost.wait()
         finally:
             self._connections.discard(connection)
-            connection.fail("the listener ended it")
+            connection.retire()
+            connection.end("the listener ended it")
 
     async def _shake_hands(self, stream: trio.SocketStream, connection: ServerConnection) -> bool:
         """Whether the peer has shown in time that it speaks HTTP/2."""
@@ -231,13 +231,12 @@ class GrpcListener(Listener):
         reason: BaseException = LinkBroken("the handshake took too long")
         try:
             with trio.move_on_after(self._options.handshake_timeout):
-                certificate = await self._loop.adopt(
+                await self._loop.adopt(
                     stream,
                     connection,
                     context=self._context,
                     close_timeout=self._options.close_timeout,
                 )
-                connection.names = identities(certificate)
                 await either(connection.ready, connection.lost)
                 if connection.ready.is_set():
                     if self._closed:

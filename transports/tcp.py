@@ -89,14 +89,14 @@ async def bind(
         sockets = await trio.open_tcp_listeners(address.port, host=address.host)
     except OSError as error:
         raise ListenFailed(f"cannot listen at {address}: {reason(error)}") from error
-    listener = StreamListener(sockets, _bound(address, sockets), options, greet)
+    listener = StreamListener(sockets, bound(address, sockets), options, greet)
     try:
         yield listener
     finally:
         await listener.aclose()
 
 
-def _bound(address: Address, sockets: list[trio.SocketListener]) -> tuple[str, ...]:
+def bound(address: Address, sockets: list[trio.SocketListener]) -> tuple[str, ...]:
     """The URLs with real ports. A host that stands for several addresses has a port on each."""
     names = [listener.socket.getsockname() for listener in sockets]
     return tuple(str(Address(address.scheme, name[0], name[1], address.path)) for name in names)

@@ -29,7 +29,7 @@ class Notes(asyncio.Transport):
     """Takes what is written; `stuck`: as if the peer did not read."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__({"peercert": {"subject": ()}})
         self.written = b""
         self.size = 0
         self.stuck = False
@@ -139,6 +139,7 @@ def call_of(ends: Ends, number: int = 1) -> Plain:
 def test_it_is_ready_once_the_peer_has_shown_itself(ends: Ends) -> None:
     assert ends.server.ready.is_set()
     assert not Server().ready.is_set()
+    assert ends.server.certificate == {"subject": ()}
     assert ends.client.outbound_flow_control_window == CONNECTION_WINDOW
 
 

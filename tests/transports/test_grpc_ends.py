@@ -26,7 +26,7 @@ from fleetgate.transports.grpc_testing import (
     talking,
 )
 from fleetgate.transports.open import open_dialer
-from fleetgate.transports.testing import open_link_pair
+from fleetgate.transports.testing import SETTLED, open_link_pair
 
 HERE = "grpc://127.0.0.1:0"
 
@@ -210,6 +210,28 @@ async def test_a_call_that_is_done_in_time_has_no_deadline() -> None:
         call = raw.request(TALK, {"grpc-timeout": "1H"})
         await raw.flush()
         assert (await raw.outcome(call))["grpc-status"] == "0"
+
+
+async def test_a_client_that_does_not_read_hears_why_it_ends_all_the_same() -> None:
+    closed = trio.Event()
+
+    async def handler(link: Link) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fill, link)
+            await trio.testing.wait_all_tasks_blocked(SETTLED)
+            await link.close(1001, "the gateway stops")
+            closed.set()
+
+    async def fill(link: Link) -> None:
+        with pytest.raises((LinkClosed, LinkBroken)):
+            await link.send_some([bytes(100_000)] * 1000)
+
+    async with serving(handler) as url, raw_client(url) as raw:
+        call = raw.request(TALK)
+        await raw.flush()
+        await closed.wait()
+        outcome = await raw.outcome(call)
+        assert (outcome["grpc-status"], outcome["grpc-message"]) == ("14", "the gateway stops")
 
 
 async def test_a_dial_that_is_refused() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import socket
 import ssl
 
 import pytest
@@ -20,25 +19,19 @@ class Server(GrpcConnection):
 
 
 async def streams() -> tuple[trio.SocketStream, trio.SocketStream]:
-    one, other = socket.socketpair()
-    for end in (one, other):
-        end.setblocking(False)
-    listening = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    one.close()
-    other.close()
-    host, port, *_ = listening[0].socket.getsockname()
-    near = await trio.open_tcp_stream(host, port)
-    far = await listening[0].accept()
-    await listening[0].aclose()
-    return near, far
+    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with listening:
+        near = await trio.open_tcp_stream(*listening.socket.getsockname())
+        return near, await listening.accept()
 
 
 async def test_two_connections_meet() -> None:
     near, far = await streams()
     async with open_loop() as loop:
         client, server = ClientConnection("here"), Server()
-        assert await loop.adopt(near, client, close_timeout=1) == {}
-        assert await loop.adopt(far, server, close_timeout=1) == {}
+        await loop.adopt(near, client, close_timeout=1)
+        await loop.adopt(far, server, close_timeout=1)
+        assert client.certificate == server.certificate == {}
         await client.ready.wait()
         await server.ready.wait()
         client.end("enough")
@@ -60,20 +53,19 @@ async def test_tls_tells_who_it_is(certificates) -> None:
     near, far = await streams()
     async with open_loop() as loop:
         client, server = ClientConnection("here"), Server()
-        shown: list[dict[str, object]] = []
 
         async def serve() -> None:
             context = server_context(certificates.listening(mutual=True))
-            shown.append(await loop.adopt(far, server, context=context, close_timeout=1))
+            await loop.adopt(far, server, context=context, close_timeout=1)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(serve)
             context = client_context(certificates.dialling(mutual=True))
-            certificate = await loop.adopt(
+            await loop.adopt(
                 near, client, context=context, server_hostname="127.0.0.1", close_timeout=1
             )
-        assert certificate["subject"]
-        assert shown[0]["subject"]
+        assert client.certificate["subject"]
+        assert server.certificate["subject"]
         await either(client.ready, client.lost)
         assert not client.lost.is_set()
 
@@ -126,6 +118,28 @@ async def test_what_is_raised_in_its_block_comes_out_as_it_is() -> None:
     with pytest.raises(KeyError):
         async with open_loop():
             raise KeyError("mine")
+
+
+async def test_what_asyncio_fails_at_is_reported_and_ends_nothing() -> None:
+    reports: list[tuple[str, str]] = []
+
+    def report(what: str, why: BaseException | None) -> None:
+        reports.append((what, repr(why)))
+
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    near, far = await streams()
+    async with far, open_loop(report) as loop:
+        loop._loop.call_soon(fail)
+        loop._loop.call_exception_handler({"message": "something is odd"})
+        client = ClientConnection("here")
+        await loop.adopt(near, client, close_timeout=1)
+        assert not client.lost.is_set()
+    assert sorted(reports) == [
+        ("carrier_failed", "RuntimeError('a bug')"),
+        ("carrier_failed", "RuntimeError('something is odd')"),
+    ]
 
 
 async def test_blocks_may_be_left_in_any_order() -> None:
