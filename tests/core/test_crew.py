@@ -372,3 +372,18 @@ async def test_who_watches_is_told_of_workers_that_come_and_go(hub: Hub) -> None
     await worker.join()
     worker.leave()
     assert told == [(worker.info.id, "ready"), (worker.info.id, "away")]
+
+
+async def test_sessions_of_a_worker_that_does_not_return_leave_the_journal(
+    hub: Hub, journal: Journal, autojump_clock: MockClock
+) -> None:
+    worker = HandWorker(hub, worker_info(grace=30 * SECOND))
+    await worker.join()
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    worker.record(run, e.SessionOpened("s"), DONE, seq=1)
+    await read_until(hub, run, 3)
+    assert list(await journal.notes("session")) == ["pool/s"]
+    worker.leave()
+    await trio.sleep(31)
+    assert await journal.notes("session") == {}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import attrs
 import pytest
-from trio.testing import wait_all_tasks_blocked
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     DONE,
@@ -18,7 +22,10 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.journal.api import Journal
+from fleetgate.core.journal.api import Journal, JournalConflict
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.journal.rows import Row
+from fleetgate.core.limits import SECOND, Limits
 from fleetgate.core.pace import Pace
 from fleetgate.core.run import start
 
@@ -113,3 +120,27 @@ async def test_the_oldest_run_of_the_entry_goes_first_whatever_its_pool(
     workers[first].record(start_run("a").run, DONE)
     assert await given(workers[first]) == ["a"]
     assert await given(workers[then]) == ["b"]
+
+
+async def test_a_limit_that_is_late_holds_from_its_commit_on(autojump_clock: MockClock) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+    ):
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        store = journal.store
+
+        async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+            await trio.sleep(5)
+            return await store(groups)
+
+        journal.store = slow  # type: ignore[method-assign]
+        with pytest.raises(Unavailable, match="in time"):
+            await hub.submit(c.LimitLink(LINK, 0))
+        await trio.sleep(10)
+        journal.store = store  # type: ignore[method-assign]
+        await started(hub)
+        await wait_all_tasks_blocked()
+        assert await journal.notes("pace") == {LINK: b"0"}
+        assert worker.port.orders == []
