@@ -41,6 +41,7 @@ GUI: Final = "gui"
 HOSTS: Final = "hosts"
 SERVER: Final = "server"
 LOCAL: Final = "local"
+TOOL: Final = "probe"
 LOOK_EVERY: Final = 0.05
 
 
@@ -56,11 +57,15 @@ def adaptation_for(inputs: frozenset[InputKind]) -> Adaptation:
 
 
 def make_entry(facing: Facing, name: str, protocol: str, address: str, *, listens: bool) -> Entry:
-    """An entry with a protocol's defaults, except that whoever can answers approvals by input."""
+    """An entry with a protocol's defaults, except that whoever can answers approvals by input,
+    and whoever has tools has one more, that does nothing by itself."""
     kind = side_of(adapters(())[protocol], facing).settings
-    own: dict[str, Any] = {}
-    if "answer_approvals" in attrs.fields_dict(kind):
+    members, own = attrs.fields_dict(kind), dict[str, Any]()
+    if "answer_approvals" in members:
         own["answer_approvals"] = True
+    if "tools" in members:
+        tools = kind().tools
+        own["tools"] = (*tools, type(tools[0])(TOOL))
     return Entry(facing, name, protocol, address, listens, kind(**own))
 
 
@@ -86,6 +91,14 @@ def configs_of(north: str, south: str) -> tuple[Config, Config, Config]:
         _config("gateway", (hosts,), (gui,), GUI),
         _config("host", (), (server,), SERVER),
     )
+
+
+def direct_configs_of(protocol: str) -> tuple[Config, Config]:
+    """The configs of a controller and a host without a gateway between them."""
+    address, listens = f"memory:{protocol}-direct", protocol in LISTENING_WORKERS
+    fleet = make_entry("south", FLEET, protocol, address, listens=not listens)
+    server = make_entry("north", SERVER, protocol, address, listens=listens)
+    return _config("controller", (fleet,), (), OPERATOR), _config("host", (), (server,), SERVER)
 
 
 @attrs.define
@@ -225,5 +238,23 @@ async def open_bridge(
             nursery,
         )
         await made.up()
+        yield made
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def open_direct(protocol: str) -> AsyncGenerator[Bridge, None]:
+    """A controller and a worker of one protocol, and no gateway: what the protocol itself can
+    carry."""
+    controller, host = direct_configs_of(protocol)
+    async with AsyncExitStack() as stack:
+        kept = [staying(await stack.enter_async_context(open_memory_journal())) for _ in range(2)]
+        nursery = await stack.enter_async_context(trio.open_nursery())
+        far = Member(host, kept[1], {LOCAL: frozenset(InputKind)})
+        near = Member(controller, kept[0])
+        made = Bridge(near, far, far, nursery)
+        for member in (far, near):
+            await nursery.start(member.run)
+        await made.join()
         yield made
         nursery.cancel_scope.cancel()

@@ -102,7 +102,8 @@ class RunnerSettings(PeerSettings):
     os_version: str = "Linux"
     arch: str = "amd64"
     workspace: str = "/"
-    """The absolute path that this runner's runs work in: the identity, with `instance_id`."""
+    """The absolute path that this runner's runs work in: the identity, with `instance_id`. `/`:
+    wherever their worker does."""
     version: str = "0.5.30-beta"
     """The kodelet version that is announced."""
     profiles: tuple[str, ...] = ()

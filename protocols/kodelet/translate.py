@@ -134,6 +134,10 @@ def to_worker(link: str, runner_id: str, asked: wire.Register) -> WorkerInfo:
 # --- what a runner is asked for
 
 
+ANYWHERE: Final = "/"
+"""The workspace of a runner that is bound to none: its runs work wherever their worker does."""
+
+
 def to_spec(
     tool: ToolSettings | CommandSettings,
     given: Json,
@@ -147,7 +151,7 @@ def to_spec(
     """
     spec = RunSpec(
         ToolCall(tool.name, unspelt(given)),
-        workspace=(settings.workspace,),
+        workspace=() if settings.workspace == ANYWHERE else (settings.workspace,),
         timeout=_timeout(given) if isinstance(tool, ToolSettings) else None,
         approvals=opened.client_capabilities.interactive_ui,
         session=SessionId(opened.conversation_id),
