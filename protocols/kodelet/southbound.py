@@ -148,8 +148,9 @@ class ControlPlaneConnection(Connection):
 
     def by_hand(self, act: Callable[[Leases], Steps], now: int) -> Steps:
         """Have something done that no order of the core asks for, as a control plane does that is a
-        stand-in in somebody's test. `Leases` says what can be done; `proxy.stand_in` answers the
-        questions of such runs, and `on_hook` hears what happens to them."""
+        stand-in in somebody's test. `Leases` says what can be done, and raised: `act` catches
+        `Denied` and `Oversize`. `proxy.stand_in` answers the questions of such runs, and `on_hook`
+        hears what happens to them."""
         return self._after([*act(self.leases)], now)
 
     def on_hook(self, hook: Hook) -> None:
