@@ -7,10 +7,15 @@ import os
 from collections.abc import Sequence
 
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.fakes.echo import echoes
-from fleetgate.gateway.fakes.options import add_common, check_reachable, settings_of
+from fleetgate.gateway.fakes.options import (
+    add_common,
+    add_script,
+    check_reachable,
+    script_of,
+    settings_of,
+)
 from fleetgate.gateway.fakes.running import Around
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, run_worker
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
 from fleetgate.gateway.logs import Log
 from fleetgate.protocols import agency
 
@@ -21,9 +26,11 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of its command line."""
     parser = argparse.ArgumentParser(
         prog=f"gateway fake {NAME}",
-        description="Plays an AgencyProxy daemon; every run says its prompt and succeeds.",
+        description="Plays an AgencyProxy daemon. Without a script every run says its prompt and "
+        "succeeds.",
     )
     parser.add_argument("--socket", required=True, metavar="PATH", help="where it listens")
+    add_script(parser)
     add_common(parser, agency.ADAPTER.northbound.settings)
     return parser
 
@@ -37,4 +44,4 @@ def run(argv: Sequence[str]) -> int:
     entry = Entry("north", "client", "agency", address, True, settings)
     # Nothing is kept, as the genuine daemon keeps nothing across its own restart.
     around = Around(NAME, entry, "memory:", Log(arguments.log_level), ALL_INPUTS)
-    return run_worker(around, echoes)
+    return run_worker(around, Playing(script_of(arguments)))

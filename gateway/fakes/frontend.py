@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -10,15 +10,23 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, AccountList, Answer, RunList, WorkerList
-from fleetgate.core.errors import InvalidArgument, Refusal, Unavailable, WorkerNotFound
+from fleetgate.core.errors import (
+    InvalidArgument,
+    Refusal,
+    Unavailable,
+    UnsupportedInput,
+    WorkerNotFound,
+)
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.routing import OPERATOR
 from fleetgate.core.run import Run
+from fleetgate.gateway.config_reader import Flawed
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.fakes import operations as ops
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter, TooLong
 from fleetgate.gateway.fakes.operations import BadLine, Operation, read_operation
 from fleetgate.gateway.fakes.small import Small
+from fleetgate.gateway.local.script_steps import Step, read_steps
 from fleetgate.gateway.render import Line, event_line, plain, run_line, worker_line
 from fleetgate.gateway.spec import read_base64, read_utf8
 
@@ -29,8 +37,14 @@ INPUT_ENDED: Final = "its standard input was closed"
 QUIT: Final = "it was told to quit"
 
 
+def emit_nothing(run: RunId, steps: Sequence[Step]) -> None:
+    """What `emit` does where nothing is played."""
+    raise UnsupportedInput("runs are not played here; start the fake without --exec")
+
+
 class FrontEnd:
-    """Serves one stream of operations. `known` are those that the fake's side takes."""
+    """Serves one stream of operations. `known` are those that the fake's side takes; `emit`
+    appends steps to a run that is played."""
 
     def __init__(
         self,
@@ -38,11 +52,13 @@ class FrontEnd:
         reader: LineReader,
         writer: LineWriter,
         known: Mapping[str, type[Any]],
+        emit: Callable[[RunId, Sequence[Step]], None] = emit_nothing,
     ) -> None:
         self._small = small
         self._reader = reader
         self._writer = writer
         self._known = known
+        self._emit = emit
         self._followers: dict[RunId, trio.CancelScope] = {}
         self._waiting = 0
 
@@ -156,6 +172,8 @@ class FrontEnd:
                         operation.value,
                     )
                 )
+            case ops.Emit(run=run):
+                self._emit(RunId(run), _steps(operation))
             case ops.Drop(worker=worker):
                 for driver in self._links(worker):
                     driver.drop()
@@ -227,3 +245,11 @@ def _data(operation: ops.Send | ops.Raw) -> bytes:
     if operation.text is not None:
         return read_utf8(operation.text, "text")
     return read_base64(operation.data_base64 or "", "data_base64")
+
+
+def _steps(operation: ops.Emit) -> Sequence[Step]:
+    try:
+        return read_steps(operation.steps, ("steps",))
+    except Flawed as error:
+        said = [f"{'.'.join(map(str, flaw.path))}: {flaw.message}" for flaw in error.flaws]
+        raise InvalidArgument("; ".join(said).replace("a table", "an object")) from None

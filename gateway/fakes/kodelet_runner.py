@@ -12,18 +12,20 @@ from fleetgate.gateway.fakes.options import (
     BadOption,
     GivenToken,
     add_common,
+    add_script,
     add_state,
     add_tls,
     check_reachable,
     given,
     journal_of,
     milliseconds,
+    script_of,
     settings_of,
     tls_of,
 )
 from fleetgate.gateway.fakes.running import Around
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, run_worker
-from fleetgate.gateway.fakes.tools import TOOLS, act_of
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
+from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
 from fleetgate.gateway.logs import Log
 from fleetgate.protocols import kodelet
 from fleetgate.protocols.kodelet.upgrade import BadServer, websocket_url
@@ -41,7 +43,8 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of its command line."""
     parser = argparse.ArgumentParser(
         prog=f"gateway fake {NAME}",
-        description=f"Plays a kodelet runner with the tools {', '.join(TOOLS)}.",
+        description=f"Plays a kodelet runner with the tools {', '.join(OFFERED)}. With a script it "
+        "has bash, too, and all of its tools are played by the script.",
     )
     parser.add_argument(
         "--server", required=True, metavar="URL", help="http://HOST:PORT, or the whole ws:// URL"
@@ -50,6 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--workspace", required=True, metavar="DIR")
     parser.add_argument("--name", metavar="N", help="its display name")
     parser.add_argument("--cleanup-timeout-ms", type=milliseconds, metavar="N")
+    add_script(parser)
     add_state(parser, required=True)
     add_tls(parser)
     add_common(parser, kodelet.ADAPTER.northbound.settings)
@@ -63,17 +67,24 @@ def run(argv: Sequence[str]) -> int:
         kodelet.ADAPTER.northbound.settings,
         arguments.settings,
         workspace=os.path.realpath(arguments.workspace),
-        tools=[{"name": name, "description": text} for name, text in TOOLS.items()],
+        tools=_tools(scripted=arguments.script is not None),
         commands=list(COMMANDS),
         output_limit=KEPT_OUTPUT,
         **given(display_name=arguments.name, cleanup_timeout=arguments.cleanup_timeout_ms),
     )
+    script = script_of(arguments)
     address, tls = _address(arguments.server), tls_of(arguments)
     check_reachable("--server", address, tls)
     token = None if arguments.token is None else GivenToken(value=arguments.token)
     entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
+    playing = Playing(script, {} if arguments.script else TOOLS, state=arguments.state)
     log = Log(arguments.log_level)
-    return run_worker(Around(NAME, entry, journal_of(arguments.state), log, ALL_INPUTS), act_of)
+    return run_worker(Around(NAME, entry, journal_of(arguments.state), log, ALL_INPUTS), playing)
+
+
+def _tools(*, scripted: bool) -> list[dict[str, object]]:
+    offered = {**OFFERED, "bash": "A command line."} if scripted else OFFERED
+    return [{"name": name, "description": text} for name, text in offered.items()]
 
 
 def _address(server: str) -> str:

@@ -141,6 +141,14 @@ class Raw:
 
 
 @attrs.frozen(slots=True)
+class Emit:
+    """Append steps, as a script has them, to a run that is played."""
+
+    run: str
+    steps: tuple[Any, ...]
+
+
+@attrs.frozen(slots=True)
 class Quit:
     """End."""
 
@@ -162,6 +170,7 @@ Operation: TypeAlias = (
     | Usage
     | Drop
     | Raw
+    | Emit
     | Quit
 )
 
@@ -185,7 +194,13 @@ CONTROLLER: Final[Mapping[str, type[Any]]] = {
 }
 """What a fake that plays the controller takes."""
 
-WORKER: Final[Mapping[str, type[Any]]] = {"runs": Runs, "drop": Drop, "raw": Raw, "quit": Quit}
+WORKER: Final[Mapping[str, type[Any]]] = {
+    "runs": Runs,
+    "emit": Emit,
+    "drop": Drop,
+    "raw": Raw,
+    "quit": Quit,
+}
 """What a fake that plays the worker takes."""
 
 

@@ -10,8 +10,10 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Grant, Secret
 from fleetgate.gateway.config_reader import Flawed, nearest, read
+from fleetgate.gateway.local.script import ECHO, Script, load_script
 from fleetgate.gateway.logs import LEVELS
 from fleetgate.transports.api import AddressError, Options, TlsFiles
 from fleetgate.transports.open import check_address
@@ -49,6 +51,24 @@ def journal_of(state: str | None) -> str:
         return "memory:"
     os.makedirs(state, mode=0o700, exist_ok=True)
     return f"sqlite:{os.path.abspath(state)}/journal.db"
+
+
+def add_script(parser: argparse._ActionsContainer) -> None:
+    """What a fake that works does with its runs."""
+    parser.add_argument("--script", metavar="FILE", help="a TOML file that says what runs do")
+
+
+def script_of(arguments: argparse.Namespace) -> Script:
+    """The script that was named; without one every run echoes its input.
+
+    Raises: `BadOption`, with every problem by line and key.
+    """
+    if arguments.script is None:
+        return ECHO
+    try:
+        return load_script(arguments.script)
+    except ConfigError as error:
+        raise BadOption("; ".join(error.lines())) from None
 
 
 def add_tls(parser: argparse.ArgumentParser) -> None:

@@ -5,32 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 
-from fleetgate.core.ids import WorkerId
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.fakes.echo import echoes
-from fleetgate.gateway.fakes.frontend import FrontEnd
-from fleetgate.gateway.fakes.lines import LineReader, LineWriter
-from fleetgate.gateway.fakes.operations import WORKER
 from fleetgate.gateway.fakes.options import (
     add_common,
+    add_script,
     add_state,
     add_tls,
     check_reachable,
     journal_of,
+    script_of,
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import Around, run_fake
-from fleetgate.gateway.fakes.sides import run_worker
-from fleetgate.gateway.fakes.small import LOCAL, Small
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.gateway.fakes.sides import Playing, run_worker
 from fleetgate.gateway.local.launch import available_shells
-from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
 from fleetgate.gateway.logs import Log
-from fleetgate.gateway.observe import Counters, LinkObserver
 from fleetgate.protocols import rvbox
 
 NAME = "rvbox-client"
@@ -41,12 +33,14 @@ def make_parser() -> argparse.ArgumentParser:
     settings = rvbox.ADAPTER.northbound.settings()
     parser = argparse.ArgumentParser(
         prog=f"gateway fake {NAME}",
-        description="Plays an rvbox host daemon; every command says its own line and succeeds. "
-        "With --exec it really executes commands.",
+        description="Plays an rvbox host daemon. With --exec it really executes commands. Without "
+        "it, and without a script, every command says its own line and succeeds.",
     )
     parser.add_argument("--connect", required=True, metavar="URL", help="the server")
     parser.add_argument("--client-id", required=True, metavar="ID")
-    parser.add_argument("--exec", action="store_true", dest="execute")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--exec", action="store_true", dest="execute")
+    add_script(how)
     parser.add_argument("--max-running", type=int, default=settings.max_running, metavar="N")
     parser.add_argument("--max-queued", type=int, default=settings.max_queued, metavar="N")
     add_state(parser, required=True)
@@ -67,20 +61,16 @@ def run(argv: Sequence[str]) -> int:
         daemon_cwd=os.getcwd(),
         shells=list(available_shells()),
     )
-    tls = tls_of(arguments)
+    tls, script = tls_of(arguments), script_of(arguments)
     check_reachable("--connect", arguments.connect, tls)
     entry = Entry("north", "server", "rvbox", arguments.connect, False, settings, tls)
     log = Log(arguments.log_level)
     inputs = frozenset({InputKind.SHELL})
     around = Around(NAME, entry, journal_of(arguments.state), log, inputs)
-    if not arguments.execute:
-        return run_worker(around, echoes)
-    local = LocalSettings(Path(arguments.state).absolute(), settings.max_running)
-    return run_fake(around, partial(_execute, local, log))
-
-
-async def _execute(settings: LocalSettings, log: Log, small: Small, writer: LineWriter) -> str:
-    observer = LinkObserver(log, Counters(), LOCAL, "this machine")
-    worker = LocalWorker(WorkerId(f"{LOCAL}/exec"), LOCAL, small.hub, settings, observer)
-    await small.nursery.start(worker.serve)
-    return await FrontEnd(small, LineReader(), writer, WORKER).serve()
+    playing = Playing(
+        script,
+        execute=arguments.execute,
+        state=arguments.state,
+        max_running=settings.max_running,
+    )
+    return run_worker(around, playing)

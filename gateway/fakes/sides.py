@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
 
-from fleetgate.core.commands import RunSpec
+import attrs
+
 from fleetgate.core.ids import WorkerId
+from fleetgate.core.json import NOTHING
 from fleetgate.core.worker import InputKind
-from fleetgate.gateway.fakes.acting import Act, ActingWorker
-from fleetgate.gateway.fakes.frontend import FrontEnd
+from fleetgate.gateway.fakes.frontend import FrontEnd, emit_nothing
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter
 from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER
+from fleetgate.gateway.fakes.played import Played, Tool
 from fleetgate.gateway.fakes.running import Around, run_fake
 from fleetgate.gateway.fakes.small import LOCAL, Small
+from fleetgate.gateway.local.script import ECHO, Script
+from fleetgate.gateway.local.script_play import Stage
+from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
 from fleetgate.gateway.observe import Counters, LinkObserver
 
-ALL_INPUTS = frozenset(InputKind)
+ALL_INPUTS: Final = frozenset(InputKind)
+
+MOST_RUNS: Final = 1024
+"""Runs that are played at a time; more wait. None costs more than a few kilobytes, and few
+tests have more than some ten."""
+
+
+@attrs.frozen(slots=True)
+class Playing:
+    """How a fake's worker works: by a script, and by tools that stand before it. `execute`: it
+    really executes commands, and plays nothing. `state` is kept; None: nothing is."""
+
+    script: Script = ECHO
+    tools: Mapping[str, Tool] = NOTHING
+    execute: bool = False
+    state: str | None = None
+    max_running: int = MOST_RUNS
 
 
 def run_controller(around: Around) -> int:
@@ -27,13 +52,33 @@ def run_controller(around: Around) -> int:
     return run_fake(around, serve)
 
 
-def run_worker(around: Around, acts: Callable[[RunSpec], Act]) -> int:
-    """Run a fake that plays the runs which its controllers start; answers its exit code."""
+def run_worker(around: Around, playing: Playing) -> int:
+    """Run a fake that carries out the runs which its controllers start; answers its exit code."""
+    kept = None if playing.state is None else Path(playing.state).absolute()
 
     async def serve(small: Small, writer: LineWriter) -> str:
-        seen = LinkObserver(around.log, Counters(), LOCAL, "this process")
-        worker = ActingWorker(WorkerId(f"{LOCAL}/fake"), LOCAL, small.hub, acts, seen)
-        await small.nursery.start(worker.serve)
-        return await FrontEnd(small, LineReader(), writer, WORKER).serve()
+        stage = Stage(playing.script, _cutting(small))
+        with ExitStack() as stack:
+            state = kept or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            settings = LocalSettings(state, playing.max_running)
+            worker = LocalWorker(
+                WorkerId(f"{LOCAL}/fake"),
+                LOCAL,
+                small.hub,
+                settings,
+                LinkObserver(around.log, Counters(), LOCAL, "this process"),
+                None if playing.execute else Played(stage, playing.tools),
+            )
+            await small.nursery.start(worker.serve)
+            emit = emit_nothing if playing.execute else stage.emit
+            return await FrontEnd(small, LineReader(), writer, WORKER, emit).serve()
 
     return run_fake(around, serve)
+
+
+def _cutting(small: Small) -> Callable[[], None]:
+    def cut() -> None:
+        for driver in small.drivers:
+            driver.drop()
+
+    return cut

@@ -6,12 +6,19 @@ from typing import Final
 
 import trio
 
-from fleetgate.core.commands import RunSpec, ToolCall
-from fleetgate.core.events import Outcome
-from fleetgate.gateway.fakes.acting import Act, Part, succeeded
-from fleetgate.gateway.fakes.echo import echo, text_of
+from fleetgate.core.events import (
+    ApprovalRequested,
+    Outcome,
+    Reason,
+    RunState,
+    TextProduced,
+)
+from fleetgate.gateway.fakes.played import Answers, Tool
+from fleetgate.gateway.local.script import text_of
+from fleetgate.gateway.local.script_steps import say_text
+from fleetgate.gateway.local.work import Work
 
-TOOLS: Final = {
+OFFERED: Final = {
     "echo": "Returns its input at once.",
     "stream": "Three updates, 20 ms apart.",
     "sleep": "Works until it is cancelled.",
@@ -24,44 +31,57 @@ TOOLS: Final = {
 PAUSE: Final = 0.02
 STUBBORN: Final = 1.5
 BIG: Final = (4 << 20) + 1
+APPROVAL: Final = "ask"
 QUESTION: Final = "What shall it be?"
 
 
-async def _echo(part: Part) -> Outcome:
-    text = text_of(part.spec.input)
-    await part.text(text)
-    return succeeded(text)
+def _done(text: str | None = None) -> Outcome:
+    return Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0, text=text)
 
 
-async def _stream(part: Part) -> Outcome:
+async def _say(work: Work, text: str) -> None:
+    for event in say_text(text).events:
+        await work.wait_room()
+        work.tell(event)
+
+
+async def _echo(work: Work, answers: Answers) -> Outcome:
+    text = text_of(work.spec.input)
+    await _say(work, text)
+    return _done(text)
+
+
+async def _stream(work: Work, answers: Answers) -> Outcome:
     for number in range(1, 4):
-        await part.text(f"update {number}\n")
+        work.tell(TextProduced(f"update {number}\n"))
         await trio.sleep(PAUSE)
-    return succeeded()
+    return _done()
 
 
-async def _sleep(part: Part) -> Outcome:
+async def _sleep(work: Work, answers: Answers) -> Outcome:
     await trio.sleep_forever()
     raise AssertionError("a sleep without an end has ended")
 
 
-async def _stubborn(part: Part) -> Outcome:
+async def _stubborn(work: Work, answers: Answers) -> Outcome:
     with trio.CancelScope(shield=True):
         await trio.sleep(STUBBORN)
-    return succeeded("it was not to be stopped")
+    return _done("it was not to be stopped")
 
 
-async def _big(part: Part) -> Outcome:
-    await part.text("x" * BIG)
-    return succeeded()
+async def _big(work: Work, answers: Answers) -> Outcome:
+    await _say(work, "x" * BIG)
+    return _done()
 
 
-async def _ask(part: Part) -> Outcome:
-    answer = await part.ask("ask", QUESTION, {"kind": "input", "title": QUESTION})
-    return succeeded(answer.value if answer.value is not None else answer.decision.value)
+async def _ask(work: Work, answers: Answers) -> Outcome:
+    detail = {"kind": "input", "title": QUESTION}
+    await work.ask(APPROVAL, ApprovalRequested(APPROVAL, QUESTION, detail))
+    answer = answers[APPROVAL]
+    return _done(answer.value if answer.value is not None else answer.decision.value)
 
 
-_ACTS: Final[dict[str, Act]] = {
+TOOLS: Final[dict[str, Tool]] = {
     "echo": _echo,
     "stream": _stream,
     "sleep": _sleep,
@@ -69,9 +89,4 @@ _ACTS: Final[dict[str, Act]] = {
     "big": _big,
     "ask": _ask,
 }
-
-
-def act_of(spec: RunSpec) -> Act:
-    """The act of a call; what is no call of these tools echoes."""
-    given = spec.input
-    return _ACTS.get(given.name, echo) if isinstance(given, ToolCall) else echo
+"""What each does."""

@@ -28,8 +28,8 @@ from fleetgate.core.templates import parse
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config
 from fleetgate.gateway.config_entries import Entry, Facing, side_of
-from fleetgate.gateway.fakes.echo import text_of
 from fleetgate.gateway.fidelity.member import Member, Open, staying
+from fleetgate.gateway.local.script import text_of
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.settings import GatewaySettings
 

@@ -12,11 +12,11 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.errors import Refusal
 from fleetgate.core.ids import RunId, SessionId
-from fleetgate.gateway.fakes.echo import text_of
 from fleetgate.gateway.fidelity import corpus, corpus_runs
 from fleetgate.gateway.fidelity.bridge import Bridge, until
 from fleetgate.gateway.fidelity.corpus import Item, Marks
 from fleetgate.gateway.fidelity.verdict import Finding, Verdict, judge
+from fleetgate.gateway.local.script import text_of
 
 AT_ONCE: Final = 16
 """Items under way: what the protocol with the least room lets run at a time."""

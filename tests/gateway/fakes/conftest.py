@@ -6,18 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from fleetgate.core.commands import RunSpec
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import POOL, hub_on
 from fleetgate.core.ids import WorkerId
 from fleetgate.core.journal.memory import open_memory_journal
-from fleetgate.gateway.fakes.acting import Act, ActingWorker
+from fleetgate.gateway.fakes.played import Played
+from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
 from fleetgate.gateway.testing import SeenLink
 
 FAKE = (sys.executable, "-P", "-m", "fleetgate", "fake")
@@ -72,25 +73,25 @@ def fakes() -> Iterator[Callable[..., Fake]]:
         fake.process.communicate()
 
 
-Stage: TypeAlias = tuple[Hub, SeenLink]
-
-
 @pytest.fixture
-def acts() -> Callable[[RunSpec], Act]:
-    """What the acting worker plays; a test module has its own."""
+def adapters() -> Played:
+    """What the worker of `stage` plays; a test module has its own."""
     raise AssertionError("say what is played")
 
 
 @pytest.fixture
-async def stage(acts: Callable[[RunSpec], Act], autojump_clock: MockClock) -> AsyncIterator[Stage]:
-    """A hub with an acting worker, and what the worker reported."""
+async def stage(
+    adapters: Played, autojump_clock: MockClock, tmp_path: Path
+) -> AsyncIterator[tuple[Hub, SeenLink]]:
+    """A hub with a worker that plays, and what the worker reported."""
     seen = SeenLink()
     async with (
         open_memory_journal() as journal,
         hub_on(journal) as hub,
         trio.open_nursery() as nursery,
     ):
-        worker = ActingWorker(WorkerId(f"{POOL}/fake"), POOL, hub, acts, seen)
+        settings = LocalSettings(tmp_path, 100)
+        worker = LocalWorker(WorkerId(f"{POOL}/fake"), POOL, hub, settings, seen, adapters)
         await nursery.start(worker.serve)
         yield hub, seen
         nursery.cancel_scope.cancel()

@@ -200,3 +200,11 @@ async def test_a_worker_lists_its_runs(desk: Desk) -> None:
     await desk.hub.submit(c.StartRun(RunId("r"), c.RunSpec(c.Prompt("x")), c.Origin("n", "r")))
     listed = await desk.ask("runs")
     assert [run["run"] for run in listed["runs"]] == ["r"]
+
+
+@pytest.mark.parametrize("desk", ["worker"], indirect=True)
+async def test_steps_are_read_before_anybody_is_given_them(desk: Desk) -> None:
+    bad = await desk.ask("emit", run="r", steps=[{"txet": "x"}])
+    assert "did you mean text?" in bad["error"]["message"]
+    refused = await desk.ask("emit", run="r", steps=[{"text": "x"}])
+    assert refused["error"]["code"] == "unsupported_input"

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from fleetgate.gateway.fakes.kodelet_runner import make_parser
-from fleetgate.gateway.fakes.tools import QUESTION, TOOLS
+from fleetgate.gateway.fakes.tools import OFFERED, QUESTION
 
 SLASH = {"tool": "command.execute", "arguments": {"message": "/hello you"}}
 
 
 def test_help_names_its_tools_and_no_table_of_the_settings() -> None:
     text = make_parser().format_help()
-    assert all(name in text for name in TOOLS)
+    assert all(name in text for name in OFFERED)
     squeezed = "".join(text.split())
     assert "cleanup_timeout=" in squeezed
     assert "tools=" not in squeezed

@@ -101,6 +101,8 @@ def test_a_bad_line_is_refused_in_words(line: bytes, id: str | None, words: str)
 
 def test_a_worker_takes_other_operations_than_a_controller() -> None:
     assert read_operation(b'{"op":"runs","id":"1"}', WORKER) == ("1", ops.Runs())
+    line = b'{"op":"emit","id":"2","run":"r","steps":[{"text":"x"}]}'
+    assert read_operation(line, WORKER) == ("2", ops.Emit("r", ({"text": "x"},)))
     with pytest.raises(BadLine):
         read_operation(b'{"op":"start","id":"1","run":"r","input":{"prompt":"x"}}', WORKER)
 

@@ -19,3 +19,48 @@ def test_a_worker_takes_no_start_and_a_controller_lists_no_runs(
     client = fakes("agency-client", *words)
     client.tell(op="runs", id="1")
     assert not client.until(id="1")["ok"]
+
+
+SCRIPT = """
+[[when]]
+match = "^slow"
+do = [{ text = "ready" }, { read_input = true }, { drop = true }, { hang = true }]
+
+[usage]
+daily_limit = "12 %"
+"""
+
+
+def test_a_script_is_played_and_goes_on_with_what_is_emitted(
+    fakes: Callable[..., Any], tmp_path: Path
+) -> None:
+    script = tmp_path / "script.toml"
+    script.write_text(SCRIPT)
+    words = ("--socket", str(tmp_path / "d" / "s"))
+    daemon = fakes("agency-daemon", *words, "--script", str(script))
+    daemon.until(event="ready")
+    client = fakes("agency-client", *words)
+    client.tell(op="start", id="1", run="a", input={"prompt": "slow one"}, interactive=True)
+    client.tell(op="follow", id="2", run="a")
+    client.until(type="TextProduced", text="ready")
+    client.tell(op="send", id="3", run="a", text="go")
+    client.until(event="link", state="down")
+    client.until(event="link", state="up")
+    daemon.tell(op="runs", id="1")
+    (run,) = [each["run"] for each in daemon.until(id="1")["runs"]]
+    daemon.tell(op="emit", id="2", run=run, steps=[{"text": "more"}, {"finish": {"exit": 3}}])
+    assert daemon.until(id="2")["ok"]
+    client.until(type="TextProduced", text="more")
+    client.tell(op="wait", id="4", run="a")
+    assert client.until(id="4")["state"] == "failed"
+
+
+def test_a_script_that_cannot_be_read_is_exit_code_2(
+    fakes: Callable[..., Any], tmp_path: Path
+) -> None:
+    script = tmp_path / "script.toml"
+    script.write_text('[[when]]\nmatch = "x"\ndo = [{ txet = "y" }]\n')
+    fake = fakes("agency-daemon", "--socket", str(tmp_path / "s"), "--script", str(script))
+    code, said = fake.end()
+    assert code == 2
+    assert "did you mean text?" in said

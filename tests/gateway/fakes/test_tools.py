@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import trio
 
-from fleetgate.core.commands import CancelRun, Prompt, RunSpec, ToolCall
+from fleetgate.core.commands import CancelRun, DescribeRun, RunSpec, ToolCall
 from fleetgate.core.events import Outcome, RunFinished, RunState, TextProduced
 from fleetgate.core.hub_testing import read_until, started
-from fleetgate.gateway.fakes.acting import Act
-from fleetgate.gateway.fakes.echo import echo
-from fleetgate.gateway.fakes.tools import BIG, STUBBORN, TOOLS, act_of
+from fleetgate.gateway.fakes.played import Played
+from fleetgate.gateway.fakes.tools import BIG, OFFERED, STUBBORN, TOOLS
+from fleetgate.gateway.local.script_play import Stage
 
 
 @pytest.fixture
-def acts() -> Callable[[RunSpec], Act]:
-    return act_of
+def adapters() -> Played:
+    return Played(Stage(), TOOLS)
 
 
 def call(name: str, **given: object) -> RunSpec:
     return RunSpec(ToolCall(name, given))
 
 
-def test_every_tool_has_an_act_and_all_else_echoes() -> None:
-    acts = {act_of(call(name)) for name in TOOLS}
-    assert len(acts) == len(TOOLS)
-    assert echo not in acts
-    assert act_of(call("other")) is echo
-    assert act_of(RunSpec(Prompt("x"))) is echo
+def test_every_tool_that_is_offered_does_something_of_its_own() -> None:
+    assert set(TOOLS) == set(OFFERED)
+    assert len(set(TOOLS.values())) == len(TOOLS)
 
 
 async def outcome_of(hub, run) -> Outcome:
@@ -46,10 +41,10 @@ async def test_big_is_larger_than_a_message(stage) -> None:
     hub, _ = stage
     run = await started(hub, "big", call("big"))
     assert (await outcome_of(hub, run)).state is RunState.SUCCEEDED
-    said = await read_until(hub, run, 3)
-    texts = [each.event.text for each in said if isinstance(each.event, TextProduced)]
-    assert texts
-    assert BIG > 4 << 20
+    last = (await hub.submit(DescribeRun(run))).after.last_seq
+    said = [each.event for each in await read_until(hub, run, last)]
+    size = sum(len(event.text) for event in said if isinstance(event, TextProduced))
+    assert size == BIG > 4 << 20
 
 
 async def test_stubborn_outlives_its_cancel(stage) -> None:
