@@ -25,6 +25,7 @@ from fleetgate.core.timers import Clock
 from fleetgate.gateway.alarm import Alarm
 from fleetgate.gateway.asking import Asking
 from fleetgate.gateway.followers import Followers, TooMany
+from fleetgate.gateway.gate import Gate
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.speaking import Speaker, WorkerStep
 from fleetgate.gateway.watching import Watch
@@ -76,17 +77,17 @@ class Driver:
         self._outbox = Outbox()
         self._calls: deque[Callable[[int], Steps]] = deque()
         self._calling = False
-        self._resumed = trio.Event()
-        self._resumed.set()
         self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable)
         self._speaker = Speaker(hub, observer)
         self._asking = Asking(hub, self, self._speaker, observer)
+        self._gate = Gate(self._outbox, self._asking)
         self._alarm = Alarm(clock)
         self._watch = Watch(hub, self._outbox, connection, self._call, self._close)
         self._closing: api.Close | None = None
         self._close_asked = trio.Event()
         self._read_over = trio.Event()
         self._ready = False
+        self._speaks_on = False
         self._over = False
         self._nursery: trio.Nursery | None = None
 
@@ -221,10 +222,11 @@ class Driver:
             case api.Wake():
                 self._alarm.set(step.at)
             case api.Pause():
-                if self._resumed.is_set():
-                    self._resumed = trio.Event()
+                self._gate.pause()
             case api.Resume():
-                self._resumed.set()
+                self._gate.resume()
+            case api.SpeakOn():
+                self._speaks_on = True
             case api.Close():
                 self._close(step)
             case api.Established():
@@ -289,29 +291,17 @@ class Driver:
     async def _take_in(self, frames: Sequence[bytes]) -> None:
         try:
             for frame in frames:
-                if not self._willing:
+                if not self._gate.open:
                     self._speaker.flush()
-                    await self._wait_willing()
+                    await self._gate.wait()
                 self._receive(frame)
         finally:
             self._speaker.flush()
 
-    @property
-    def _willing(self) -> bool:
-        """Whether one more frame may be taken: not paused, and room everywhere."""
-        return self._resumed.is_set() and not (self._outbox.full or self._asking.full)
-
-    async def _wait_willing(self) -> None:
-        while not self._willing:
-            if not self._resumed.is_set():
-                await self._resumed.wait()
-            elif self._outbox.full:
-                await self._outbox.wait_room()
-            else:
-                await self._asking.wait_answer()
-
     async def _finish(self) -> None:
-        """The peer sends no more: answer what it asked, then end."""
+        """The peer sends no more: answer what it asked, then end; or go on until it is gone."""
+        if self._speaks_on:
+            await self._link.wait_over()
         with trio.move_on_after(SEND_WITHIN):
             while not self._asking.idle:
                 await self._asking.wait_answer()

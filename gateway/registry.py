@@ -23,9 +23,9 @@ class RegistryError(Exception):
 
 def builtin() -> tuple[Adapter, ...]:
     """The protocols that ship with the gateway."""
-    from fleetgate.protocols import agency, kodelet, rvbox
+    from fleetgate.protocols import agency, iop, kodelet, rvbox
 
-    return (agency.ADAPTER, kodelet.ADAPTER, rvbox.ADAPTER)
+    return (agency.ADAPTER, iop.ADAPTER, kodelet.ADAPTER, rvbox.ADAPTER)
 
 
 def adapters(extra: Iterable[EntryPoint] | None = None) -> Mapping[str, Adapter]:

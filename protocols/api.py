@@ -52,6 +52,12 @@ class Resume:
 
 
 @attrs.frozen(slots=True)
+class SpeakOn:
+    """The peer has said all that it has to say: when it closes its side in order, go on until we
+    end the link. Without this, its end is the link's, once it has its answers."""
+
+
+@attrs.frozen(slots=True)
 class Close:
     """End the link once what was sent before is on the wire; nothing after it is performed.
 
@@ -136,8 +142,8 @@ class Annotate:
 
 @attrs.frozen(slots=True)
 class WatchWorkers:
-    """Call `noticed` for the workers that this entry is routed to: once for each that is here,
-    then whenever one comes or goes, or something is told. A link that does not keep up ends."""
+    """Call `noticed` for each worker here that this entry is routed to, then whenever one comes or
+    goes, or something is told. A link that does not keep up ends."""
 
 
 @attrs.frozen(slots=True)
@@ -212,22 +218,19 @@ class Respond:
     reports: Reports | Refusal
 
 
+FromCore: TypeAlias = Submit | Annotate | Ack | Follow | Unfollow | WatchWorkers | AnnounceWorker
+"""Steps that want something of the core, behind what was recorded before."""
 Step: TypeAlias = (
-    Send
+    FromCore
+    | Send
     | Wake
     | Pause
     | Resume
+    | SpeakOn
     | Close
     | Report
     | Established
-    | Submit
-    | Follow
-    | Unfollow
-    | Ack
-    | Annotate
-    | WatchWorkers
     | Notify
-    | AnnounceWorker
     | WorkerReady
     | WithdrawWorker
     | ReportCapacity
@@ -235,8 +238,6 @@ Step: TypeAlias = (
     | Settle
     | Respond
 )
-FromCore: TypeAlias = Submit | Annotate | Ack | Follow | Unfollow | WatchWorkers | AnnounceWorker
-"""Steps that want something of the core, behind what was recorded before."""
 Steps: TypeAlias = Sequence[Step]
 
 NO_STEPS: Steps = ()

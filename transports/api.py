@@ -109,6 +109,10 @@ class Link(trio.abc.Channel[bytes]):
         most 5 s. Without one (None): at once, and without a word. Idempotent. Cancelled, the
         link is closed all the same."""
 
+    async def wait_over(self) -> None:
+        """Behind `EndOfChannel`: wait until nothing can be sent any more either, or the link is
+        closed here. Returns at once where a carriage cannot tell the one from the other."""
+
     async def aclose(self) -> None:
         """End it in order, with code 1000."""
         await self.close(1000)

@@ -27,7 +27,7 @@ from fleetgate.core.run import Run
 from fleetgate.core.templates import parse
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config
-from fleetgate.gateway.config_entries import Entry, Facing, side_of
+from fleetgate.gateway.config_entries import Entry, Facing, Grant, Secret, side_of
 from fleetgate.gateway.fidelity.member import Member, Open, staying
 from fleetgate.gateway.local.script import text_of
 from fleetgate.gateway.registry import adapters
@@ -56,17 +56,43 @@ def adaptation_for(inputs: frozenset[InputKind]) -> Adaptation:
     return Adaptation(prompt=ToCommand(argv), tool=ToCommand(call))
 
 
+MERGED_STARTS: Final = frozenset({"iop"})
+"""Protocols in which what comes before a run's start has no number of its own."""
+
+
+@attrs.frozen(slots=True)
+class Spoken(Secret):
+    """A secret that is no secret."""
+
+    text: str = "a-token"
+
+    def read(self) -> str:
+        """The text."""
+        return self.text
+
+
+TOKEN: Final = Spoken()
+NODE: Final = "node-1"
+"""Who shows it."""
+
+
 def make_entry(facing: Facing, name: str, protocol: str, address: str, *, listens: bool) -> Entry:
     """An entry with a protocol's defaults, except that whoever can answers approvals by input,
-    and whoever has tools has one more, that does nothing by itself."""
-    kind = side_of(adapters(())[protocol], facing).settings
+    and whoever has tools has one more, that does nothing by itself. Where tokens are shown in
+    messages, there is one."""
+    side = side_of(adapters(())[protocol], facing)
+    kind = side.settings
     members, own = attrs.fields_dict(kind), dict[str, Any]()
     if "answer_approvals" in members:
         own["answer_approvals"] = True
     if "tools" in members:
         tools = kind().tools
         own["tools"] = (*tools, type(tools[0])(TOOL))
-    return Entry(facing, name, protocol, address, listens, kind(**own))
+    made = Entry(facing, name, protocol, address, listens, kind(**own))
+    if not side.carriage(made.settings).in_band:
+        return made
+    grants = (Grant(TOKEN, NODE),) if listens else ()
+    return attrs.evolve(made, token=None if listens else TOKEN, tokens=grants)
 
 
 def _config(name: str, south: Sequence[Entry], north: Sequence[Entry], from_: str) -> Config:
@@ -210,7 +236,9 @@ class Bridge:
         assert seqs == list(range(1, len(seqs) + 1))
         native = [r.source.seq for r in self.events[run] if r.source is not None and r.source.seq]
         assert native == sorted(native)
-        assert set(native) == set(range(1, len(set(native)) + 1))
+        merges = self.controller.config.south[0].protocol in MERGED_STARTS
+        first = native[0] if native and merges else 1
+        assert set(native) == set(range(first, first + len(set(native))))
         for member in (self.controller, self.gateway, self.host):
             assert member.faults() == []
 

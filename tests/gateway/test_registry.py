@@ -14,7 +14,11 @@ from fleetgate.transports.framing import FRAMINGS
 
 def test_the_protocols_are_listed_by_their_own_names() -> None:
     known = adapters(extra=())
-    assert list(known) == [adapter.name for adapter in builtin()] == ["agency", "kodelet", "rvbox"]
+    assert (
+        list(known)
+        == [adapter.name for adapter in builtin()]
+        == ["agency", "iop", "kodelet", "rvbox"]
+    )
 
 
 def test_every_framing_that_a_protocol_names_exists() -> None:

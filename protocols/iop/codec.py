@@ -1,0 +1,257 @@
+"""Frames to messages and back. The only file that knows protobuf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+
+import attrs
+from google.protobuf import struct_pb2
+from google.protobuf.message import DecodeError
+
+from fleetgate.core.json import Json
+from fleetgate.protocols.api import RemoteProtocolError
+from fleetgate.protocols.iop import wire as w
+from fleetgate.schemas.iop import link_pb2, runtime_pb2
+
+_Kind = TypeVar("_Kind")
+
+_NODE: Final[Mapping[str, Any]] = {
+    "register": w.RegisterRequest,
+    "heartbeat": w.Heartbeat,
+    "run_event": w.RunEvent,
+    "command_response": w.NodeCommandResponse,
+    "node_event": w.EdgeNodeEvent,
+    "error": w.Error,
+}
+_EDGE: Final[Mapping[str, Any]] = {
+    "registered": w.RegisterResponse,
+    "heartbeat": w.Heartbeat,
+    "run": w.RunRequest,
+    "cancel": w.CancelRequest,
+    "command": w.NodeCommandRequest,
+    "node_event": w.EdgeNodeEvent,
+    "error": w.Error,
+}
+_LINK: Final = frozenset({w.AttachRequest, w.CancelResponse, w.WatchNodesRequest})
+
+
+def decode_node(frame: bytes) -> w.NodePayload:
+    """What a node sent. Raises: `RemoteProtocolError`, without steps."""
+    return cast("w.NodePayload", _unpack(link_pb2.NodeMessage(), _NODE, frame))
+
+
+def decode_edge(frame: bytes) -> w.EdgePayload:
+    """What an edge sent. Raises: `RemoteProtocolError`, without steps."""
+    return cast("w.EdgePayload", _unpack(link_pb2.EdgeMessage(), _EDGE, frame))
+
+
+def encode_node(payload: w.NodePayload) -> bytes:
+    """A node's frame."""
+    return _pack(link_pb2.NodeMessage(), _NODE, payload)
+
+
+def encode_edge(payload: w.EdgePayload) -> bytes:
+    """An edge's frame."""
+    return _pack(link_pb2.EdgeMessage(), _EDGE, payload)
+
+
+def decode(kind: type[_Kind], frame: bytes) -> _Kind:
+    """A message of EdgeControl. Raises: `RemoteProtocolError`, without steps."""
+    message = _class_of(kind)()
+    _parse(message, frame)
+    return cast(_Kind, _read(kind, message))
+
+
+def encode(message: w.ControlMessage) -> bytes:
+    """A frame of EdgeControl."""
+    made = _class_of(type(message))()
+    _write(made, message)
+    return cast(bytes, made.SerializeToString())
+
+
+def descriptors() -> tuple[bytes, ...]:
+    """The files of the schema, each behind what it imports."""
+    files = (struct_pb2.DESCRIPTOR, runtime_pb2.DESCRIPTOR, link_pb2.DESCRIPTOR)
+    return tuple(file.serialized_pb for file in files)
+
+
+def to_json(message: Any) -> dict[str, Json]:
+    """A message as a JSON object: what is not at its default, by the schema's names."""
+    found: dict[str, Json] = {}
+    for member in attrs.fields(type(message)):
+        value = getattr(message, member.name)
+        if value != member.default:
+            found[member.name] = _json_of(value)
+    return found
+
+
+def _json_of(value: Any) -> Json:
+    if attrs.has(type(value)):
+        return to_json(value)
+    if isinstance(value, Mapping):
+        table = cast("Mapping[str, Any]", value)
+        return {key: _json_of(each) for key, each in table.items()}
+    if isinstance(value, tuple | list):
+        return [_json_of(each) for each in cast("Sequence[Any]", value)]
+    return cast(Json, value)
+
+
+# --- underneath
+
+
+def _class_of(kind: type[Any]) -> Any:
+    module: Any = link_pb2 if kind in _LINK else runtime_pb2
+    return getattr(module, kind.__name__)
+
+
+def _parse(message: Any, frame: bytes) -> None:
+    try:
+        message.ParseFromString(frame)
+    except DecodeError:
+        name = message.DESCRIPTOR.name
+        raise RemoteProtocolError(
+            f"expected {name} in protobuf; {len(frame)} bytes came that are none"
+        ) from None
+
+
+def _unpack(message: Any, kinds: Mapping[str, Any], frame: bytes) -> Any:
+    _parse(message, frame)
+    name = message.WhichOneof("payload")
+    return w.Unknown() if name is None else _read(kinds[name], getattr(message, name))
+
+
+def _pack(message: Any, kinds: Mapping[str, Any], payload: Any) -> bytes:
+    for name, kind in kinds.items():
+        if type(payload) is kind:
+            member = getattr(message, name)
+            member.SetInParent()
+            _write(member, payload)
+    return cast(bytes, message.SerializeToString())
+
+
+_PLANS: Final[dict[Any, tuple[tuple[str, Any, Any], ...]]] = {}
+
+
+def _plan(kind: Any) -> tuple[tuple[str, Any, Any], ...]:
+    """A class's members: name, default (which tells its shape), and of what it is made."""
+    plan = _PLANS.get(kind)
+    if plan is None:
+        members = attrs.fields(kind)
+        plan = _PLANS[kind] = tuple((m.name, m.default, m.metadata.get("of")) for m in members)
+    return plan
+
+
+def _read(kind: type[Any], message: Any) -> Any:
+    values: dict[str, Any] = {}
+    for name, default, of in _plan(kind):
+        if default is None:
+            if message.HasField(name):
+                values[name] = _reader(of)(getattr(message, name))
+        elif isinstance(default, tuple):
+            values[name] = tuple(map(_reader(of), getattr(message, name)))
+        elif isinstance(default, Mapping):
+            read = _reader(of)
+            values[name] = {key: read(each) for key, each in getattr(message, name).items()}
+        else:
+            values[name] = getattr(message, name)
+    return kind(**values)
+
+
+def _reader(of: Any) -> Callable[[Any], Any]:
+    if of is None:
+        return _as_it_is
+    return from_struct if of == w.STRUCT else lambda message: _read(of, message)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _write(message: Any, value: Any) -> None:
+    for name, default, of in _plan(type(value)):
+        given = getattr(value, name)
+        if default is None:
+            if given is not None:
+                member = getattr(message, name)
+                member.SetInParent()
+                (_write_struct if of == w.STRUCT else _write)(member, given)
+        elif isinstance(default, tuple):
+            for each in given:
+                if of is None:
+                    getattr(message, name).append(_plain(each))
+                else:
+                    _write(getattr(message, name).add(), each)
+        elif isinstance(default, Mapping):
+            for key, each in given.items():
+                if of is None:
+                    getattr(message, name)[_plain(key)] = _plain(each)
+                else:
+                    _write(getattr(message, name)[_plain(key)], each)
+        else:
+            setattr(message, name, _plain(given) if isinstance(given, str) else given)
+
+
+def _plain(text: str) -> str:
+    """Text that UTF-8 can hold; what it cannot is written as `?`."""
+    return text.encode("utf-8", "replace").decode()
+
+
+# --- Struct
+
+_EXACT: Final = 1 << 53
+
+
+def from_struct(message: Any) -> dict[str, Json]:
+    """A `Struct` as a JSON object. Whole numbers that a float holds exactly come as integers."""
+    return {key: _from_value(value) for key, value in message.fields.items()}
+
+
+def _from_value(value: Any) -> Json:
+    match value.WhichOneof("kind"):
+        case "number_value":
+            number = value.number_value
+            whole = number.is_integer() and abs(number) <= _EXACT and str(number) != "-0.0"
+            return int(number) if whole else number
+        case "string_value":
+            return cast(str, value.string_value)
+        case "bool_value":
+            return cast(bool, value.bool_value)
+        case "struct_value":
+            return from_struct(value.struct_value)
+        case "list_value":
+            return [_from_value(each) for each in value.list_value.values]
+        case _:
+            return None
+
+
+def _write_struct(message: Any, value: Mapping[str, Json]) -> None:
+    for key, each in value.items():
+        _write_value(message.fields[_plain(key)], each)
+
+
+def _write_value(message: Any, value: Json) -> None:
+    match value:
+        case None:
+            message.null_value = 0
+        case bool():
+            message.bool_value = value
+        case int() | float():
+            _write_number(message, value)
+        case str():
+            message.string_value = _plain(value)
+        case Mapping():
+            message.struct_value.SetInParent()
+            _write_struct(message.struct_value, value)
+        case _:
+            message.list_value.SetInParent()
+            for each in value:
+                _write_value(message.list_value.values.add(), each)
+
+
+def _write_number(message: Any, value: float) -> None:
+    """An integer that no float holds goes as text."""
+    try:
+        message.number_value = float(value)
+    except OverflowError:
+        message.string_value = str(value)

@@ -1,0 +1,137 @@
+"""What an edge sets at a node: read from a table, and what a node makes of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, cast, get_args, get_origin
+
+import attrs
+
+from fleetgate.core.json import NOTHING, Json
+from fleetgate.protocols.iop import codec
+from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.errors import Refused
+from fleetgate.protocols.json_text import Malformed
+from fleetgate.protocols.strict import expect, make_converter
+
+
+def _is_struct(kind: Any) -> bool:
+    origin, arguments = get_origin(kind), get_args(kind)
+    return origin is Mapping and arguments[1] is not str and not attrs.has(arguments[1])
+
+
+def _struct(value: Any, _: Any) -> Any:
+    if isinstance(value, Mapping):
+        return cast(Any, value)
+    raise expect("an object", value)
+
+
+_CONVERTER: Final = make_converter()
+_CONVERTER.register_structure_hook_func(_is_struct, _struct)
+
+
+def read_config(table: object) -> w.NodeConfigPayload:
+    """A `NodeConfigPayload` written as a table. Raises: `ValueError`, naming the member."""
+    try:
+        config = _CONVERTER.structure(_lists(table), w.NodeConfigPayload)
+    except Malformed as error:
+        raise ValueError(f"config: {error}") from None
+    _refuse_unknown(w.NodeConfigPayload, table, "config")
+    for adapter in config.adapters:
+        given = [name for name in ("cli", "ollama", "vllm") if getattr(adapter, name) is not None]
+        if not adapter.type or len(given) > 1:
+            raise ValueError("config: an adapter has a type, and at most one of cli, ollama, vllm")
+    runtime = config.runtime
+    if runtime is not None and not 0 <= runtime.concurrency < 1 << 31:
+        raise ValueError("config: runtime.concurrency must be from 0 to 2147483647")
+    return config
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        table = cast("Mapping[str, Any]", value)
+        return {key: _lists(each) for key, each in table.items()}
+    return [_lists(each) for each in cast("Any", value)] if _is_array(value) else value
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _refuse_unknown(kind: Any, value: Any, where: str) -> None:
+    """A key that means nothing is a mistake of whoever wrote it."""
+    members = {member.name: member for member in attrs.fields(kind)}
+    for key, each in value.items():
+        if key not in members:
+            known = ", ".join(members)
+            raise ValueError(f"{where}: unknown key {key}; known: {known}")
+        of = members[key].metadata.get("of")
+        if not attrs.has(of) or each is None:
+            continue
+        inside = each if _is_array(each) else (each,)
+        if isinstance(members[key].default, Mapping):
+            inside = each.values()
+        for one in inside:
+            _refuse_unknown(of, one, f"{where}.{key}")
+
+
+def enabled_types(config: w.NodeConfigPayload) -> frozenset[str] | None:
+    """The adapters that a node may run; None: any."""
+    if not config.adapters:
+        return None
+    return frozenset(adapter.type for adapter in config.adapters if adapter.enabled)
+
+
+@attrs.frozen(slots=True)
+class Applied:
+    """A node's configuration at work. `adapters` are those that may run, each with its own
+    configuration as JSON; None: nothing is restricted. `unsupported` are the types that are not
+    known here. `at_once` None is no bound."""
+
+    root: str = ""
+    at_once: int | None = None
+    adapters: Mapping[str, Mapping[str, Json]] | None = None
+    unsupported: tuple[str, ...] = ()
+
+    def profile(self, request: w.RunRequest) -> Json:
+        """What whoever executes a run here must know of the configuration.
+
+        Raises: `Refused`.
+        """
+        adapter = request.adapter
+        if self.adapters is not None and adapter not in self.adapters:
+            raise Refused(
+                "unsupported_adapter", f"the adapter {adapter[:64] or '(none)'} is not enabled here"
+            )
+        requires = request.session_mode == w.SessionMode.REQUIRE_EXISTING
+        return {
+            "adapter": adapter,
+            "target": request.target,
+            "config": dict((self.adapters or NOTHING).get(adapter, NOTHING)),
+            "workspace_root": self.root,
+            "session": request.session_id,
+            "session_mode": "require" if requires else "create",
+        }
+
+
+def apply(config: w.NodeConfigPayload | None, known: Collection[str]) -> Applied:
+    """Take up what an edge sends with a registration."""
+    if config is None:
+        return Applied()
+    runtime = config.runtime or w.NodeRuntimeConfig()
+    adapters = {a.type: _config_of(a) for a in config.adapters if a.enabled and a.type in known}
+    unsupported = {a.type: None for a in config.adapters if a.type not in known}
+    return Applied(
+        root=runtime.workspace_root,
+        at_once=runtime.concurrency if runtime.concurrency > 0 else None,
+        adapters=adapters if config.adapters else None,
+        unsupported=tuple(unsupported),
+    )
+
+
+def _config_of(adapter: w.AdapterConfig) -> Mapping[str, Json]:
+    """The typed configuration wins; without one, the same keys are in `settings`."""
+    for given in (adapter.cli, adapter.ollama, adapter.vllm):
+        if given is not None:
+            return codec.to_json(given)
+    return adapter.settings or {}

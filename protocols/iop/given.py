@@ -1,0 +1,141 @@
+"""The runs that a node has of us, and when we stop believing in them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from fleetgate.core import commands as c
+from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
+from fleetgate.core.ids import RunId
+from fleetgate.core.run import Run
+from fleetgate.protocols.api import NO_STEPS, Record, Report, Send, Step, Steps
+from fleetgate.protocols.deadlines import Deadlines
+from fleetgate.protocols.iop import codec
+from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.heard import ENDS, Tracked, hear, seq_of
+from fleetgate.protocols.iop.settings import EdgeSettings, nanos
+from fleetgate.protocols.iop.translate import wire_id
+
+_WORD: Final = "word "
+_OVER: Final = "over "
+
+_REMEMBERED: Final = 1024
+"""Runs that have ended or that are nobody's, whose further events are passed over in silence: a
+node has 256 at a time, and a few seconds' worth of them may be on the way."""
+
+_NO_WORD: Final = "the node is back, and said nothing more of the run; side effects are uncertain"
+
+
+class GivenRuns:
+    """All of one link, by their ids on the wire."""
+
+    def __init__(self, settings: EdgeSettings, deadlines: Deadlines) -> None:
+        self._settings = settings
+        self._deadlines = deadlines
+        self._runs: dict[str, Tracked] = {}
+        self._past: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def give(self, run: RunId, request: w.RunRequest, spec: c.RunSpec) -> None:
+        """The node is asked to execute it."""
+        self._runs[request.run_id] = Tracked(
+            run, request.session_id, request.adapter, request.target, spec.timeout
+        )
+
+    def take_up(self, tracked: Tracked, run: Run, now: int) -> None:
+        """The node had it before this link, and must say something of it soon."""
+        id = wire_id(run.id)
+        self._runs[id] = tracked
+        self._deadlines.set(_WORD + id, now + nanos(self._settings.reconnect_grace))
+        if run.started:
+            self._time(id, tracked, run.started)
+
+    def _time(self, id: str, tracked: Tracked, started: int) -> None:
+        """The node keeps the timeout; we do a little later."""
+        if tracked.timeout is not None:
+            margin = nanos(self._settings.timeout_margin)
+            self._deadlines.set(_OVER + id, started + tracked.timeout + margin)
+
+    def heard(self, event: w.RunEvent, now: int) -> Steps:
+        """The node reports an event."""
+        id = event.run_id
+        tracked = self._runs.get(id)
+        if tracked is None:
+            return self._foreign(id, event)
+        self._deadlines.clear(_WORD + id)
+        began, lossy = tracked.started, tracked.lossy
+        events = hear(tracked, event)
+        steps: list[Step] = [Record(tracked.run, events, seq_of(event))] if events else []
+        if tracked.started and not began:
+            self._time(id, tracked, now)
+        if tracked.lossy and not lossy:
+            said = "an event has a message, a kind or metadata that no event of the core holds"
+            steps.append(Report("iop_event_trimmed", said, tracked.run))
+        if tracked.ended:
+            self._forget(id)
+        return steps
+
+    def _foreign(self, id: str, event: w.RunEvent) -> Steps:
+        """An event of a run that is not this node's, or not any more. A node that goes on with
+        one that was given up is told to stop."""
+        known = id in self._past
+        self._remember(id)
+        report = Report("iop_foreign_event", "of a run that this node does not have")
+        if known or not id or event.type in ENDS or len(id.encode()) > w.MAX_ID:
+            return NO_STEPS if known else (report,)
+        return (report, Send(codec.encode_edge(w.CancelRequest(run_id=id))))
+
+    def refused(self, error: w.Error) -> Steps:
+        """The node refuses something about a run, which its text begins with."""
+        id = next((id for id in self._runs if error.message.startswith(f"{id}: ")), None)
+        if id is None:
+            return NO_STEPS
+        tracked = self._runs[id]
+        said = f"{error.code}: {error.message.removeprefix(f'{id}: ')}"
+        if error.code == "not_found":
+            return self._end(id, Outcome(RunState.LOST, Reason.LOST, said))
+        if tracked.heard:
+            return NO_STEPS
+        return self._end(id, Outcome(RunState.FAILED, Reason.REFUSED, said))
+
+    def cancel(self, run: RunId) -> w.CancelRequest | None:
+        """What ends the run at its node; None: the node does not have it."""
+        id = wire_id(run)
+        tracked = self._runs.get(id)
+        if tracked is None:
+            return None
+        session = tracked.session or tracked.asked
+        action = w.CancelAction.CANCEL_RUN
+        return w.CancelRequest(id, tracked.adapter, tracked.target, session, action)
+
+    def overdue(self, name: str) -> Steps:
+        """A deadline of a run has come."""
+        for kind, state, reason, said in (
+            (_WORD, RunState.LOST, Reason.LOST, _NO_WORD),
+            (_OVER, RunState.FAILED, Reason.TIMED_OUT, "timeout: the node did not end it in time"),
+        ):
+            id = name.removeprefix(kind)
+            if id != name and id in self._runs:
+                cancel = Send(codec.encode_edge(w.CancelRequest(run_id=id)))
+                return (*self._end(id, Outcome(state, reason, said)), cancel)
+        return NO_STEPS
+
+    def _end(self, id: str, outcome: Outcome) -> Steps:
+        run = self._runs[id].run
+        self._forget(id)
+        return (Record(run, (RunFinished(outcome),)),)
+
+    def _forget(self, id: str) -> None:
+        del self._runs[id]
+        self._deadlines.clear(_WORD + id)
+        self._deadlines.clear(_OVER + id)
+        self._remember(id)
+
+    def _remember(self, id: str) -> None:
+        self._past[id] = None
+        self._past.move_to_end(id)
+        if len(self._past) > _REMEMBERED:
+            self._past.popitem(last=False)

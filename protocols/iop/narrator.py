@@ -1,0 +1,256 @@
+"""What an edge or a control client hears of a run: core events as run events, in order. Pure.
+
+Behind the `start` each core event is one run event, which carries the core's number in
+`gateway.seq`. What comes before the start rides in it; a run that was refused has none.
+"""
+
+from __future__ import annotations
+
+import base64
+import codecs
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import attrs
+
+from fleetgate.core import events as e
+from fleetgate.core.events import Outcome, Reason, Recorded, RunState
+from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.run import Run
+from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.names import BODY, FLUSH, KIND, SEQ, STREAM
+from fleetgate.protocols.iop.translate import NATIVE
+from fleetgate.protocols.json_text import dump
+
+NODE_LOST: Final = "node lost"
+TIMEOUT: Final = "timeout"
+_INT32: Final = (1 << 31) - 1
+_MAX_BEFORE: Final = 64
+"""Events before a start that ride in it: a run that waits says little."""
+
+_decoder: Final = codecs.getincrementaldecoder("utf-8")
+
+
+@attrs.frozen(slots=True)
+class _Part:
+    """One core event: its text, what kind it is, and what does not fit."""
+
+    kind: str = ""
+    delta: str = ""
+    body: Mapping[str, Json] = NOTHING
+    stream: str = ""
+    usage: w.Usage | None = None
+
+
+class Narrator:
+    """Tells one run's events. It must be shown every event from where it begins. Begun in the
+    middle, after `run.last_seq` or before, it takes the start as told."""
+
+    def __init__(self, run: Run, run_id: str, *, node: str = "", started: bool = False) -> None:
+        self._id = run_id
+        self._node = node or ("" if run.worker is None else _tail(run.worker))
+        self._fixed_node = bool(node)
+        self._session = run.native_session or run.spec.session or "" if started else ""
+        self._asked = run.spec.session or ""
+        self._background = run.spec.background
+        self._started = started
+        self._before: list[Json] = []
+        self._usage = _usage(run.usage) if started and run.usage is not None else None
+        self._decoders = {stream: _decoder("replace") for stream in e.Stream}
+
+    @property
+    def started(self) -> bool:
+        """Whether the start was told."""
+        return self._started
+
+    def queued(self, now: int) -> w.RunEvent:
+        """A word about a run that has not begun, for an edge that may think it gone."""
+        part = _Part("state", body={"state": RunState.QUEUED.value, "detail": "queued"})
+        return self._event("delta", now, part)
+
+    def tell(self, recorded: Recorded) -> Iterator[w.RunEvent]:
+        """What a core event is here: none, one, or one and what is missing before it."""
+        event = recorded.event
+        if isinstance(event, e.RunAssigned):
+            if not self._fixed_node:
+                self._node = _tail(event.worker)
+            if not self._started:
+                return
+        if isinstance(event, e.SessionOpened):
+            self._session = event.native_session
+        if isinstance(event, e.RunFinished):
+            yield from self._end(recorded, event.outcome)
+        elif self._started:
+            yield self._event("delta", recorded.time, _part(event, self._decoders), recorded.seq)
+        elif isinstance(event, _BEFORE) and len(self._before) < _MAX_BEFORE:
+            part = _part(event, self._decoders)
+            self._before.append([part.kind, dict(part.body)])
+        elif isinstance(event, e.RunStarted | e.SessionOpened):
+            yield self._start(recorded.time, _part(event, self._decoders), recorded.seq)
+        else:
+            yield self._start(recorded.time)
+            yield self._event("delta", recorded.time, _part(event, self._decoders), recorded.seq)
+
+    def _start(self, time: int, part: _Part = _Part(), seq: int = 0) -> w.RunEvent:
+        self._started = True
+        self._session = self._session or self._asked
+        kind = "session" if part.kind == "session" else ""
+        body = dict(part.body)
+        if self._before:
+            body["before"], self._before = self._before, []
+        return self._event("start", time, _Part(kind, body=body), seq)
+
+    def _end(self, recorded: Recorded, outcome: Outcome) -> Iterator[w.RunEvent]:
+        if not self._started and outcome.reason is not Reason.REFUSED:
+            yield self._start(recorded.time)
+        for stream, decoder in self._decoders.items():
+            rest = decoder.decode(b"", final=True)
+            if rest:
+                yield self._event("delta", recorded.time, _Part(FLUSH, rest, stream=stream.value))
+        type, message, error = _ending(outcome)
+        part = _Part(body=_outcome_body(outcome), usage=self._usage)
+        ended = self._event(type, recorded.time, part, recorded.seq)
+        kept = {**_kept_metadata(outcome), **ended.metadata}
+        yield attrs.evolve(ended, message=message, error=error, metadata=kept)
+
+    def _event(self, type: str, time: int, part: _Part, seq: int = 0) -> w.RunEvent:
+        if part.usage is not None:
+            self._usage = part.usage
+        metadata: dict[str, str] = {}
+        if seq:
+            metadata[SEQ] = str(seq)
+        if part.kind:
+            metadata[KIND] = part.kind
+        if part.stream:
+            metadata[STREAM] = part.stream
+        if part.body:
+            metadata[BODY] = dump(part.body)
+        return w.RunEvent(
+            run_id=self._id,
+            type=type,
+            delta=part.delta,
+            usage=part.usage,
+            metadata=metadata,
+            timestamp=time,
+            session_id=self._session or self._asked,
+            background=self._background,
+            node_id=self._node,
+        )
+
+
+_BEFORE: Final = (e.StateChanged, e.Diagnosed, e.GapFound, e.InputAccepted)
+
+
+def _tail(worker: str) -> str:
+    return worker.partition("/")[2]
+
+
+def _part(event: e.Event, decoders: Mapping[e.Stream, codecs.IncrementalDecoder]) -> _Part:
+    match event:
+        case e.TextProduced(text=text):
+            return _Part(delta=text)
+        case e.OutputProduced():
+            return _output(event, decoders[event.stream])
+        case e.ReasoningProduced(text=text):
+            return _Part("reasoning", text)
+        case e.ToolProgressed(text=text, call=call):
+            return _Part("tool_progress", text, _given(call=call))
+        case e.UsageReported():
+            return _Part("usage", body=attrs.asdict(event), usage=_usage(event))
+        case e.StateChanged(state=state, detail=detail):
+            return _Part("state", body={"state": state.value, "detail": detail})
+        case e.ApprovalResolved(approval=approval, decision=decision, value=value):
+            body = {"approval": approval, "decision": decision.value, "value": value}
+            return _Part("approval_resolved", body=body)
+        case _:
+            return _Part(_KINDS[type(event)], body=_given(**_plain(event)))
+
+
+_KINDS: Final[Mapping[type[Any], str]] = {
+    e.RunAssigned: "assigned",
+    e.RunStarted: "started",
+    e.SessionOpened: "session",
+    e.MessageEnded: "message_end",
+    e.ToolCalled: "tool_call",
+    e.ToolReturned: "tool_result",
+    e.ApprovalRequested: "approval",
+    e.InputAccepted: "input",
+    e.RateLimited: "rate_limit",
+    e.HistoryCompacted: "compaction",
+    e.CommandsListed: "commands",
+    e.Diagnosed: "diagnosed",
+    e.GapFound: "gap",
+}
+"""Events whose body is their members as they are."""
+
+
+def _plain(event: Any) -> dict[str, Json]:
+    return {member.name: getattr(event, member.name) for member in attrs.fields(type(event))}
+
+
+def _given(**members: Json) -> Mapping[str, Json]:
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def _output(event: e.OutputProduced, decoder: codecs.IncrementalDecoder) -> _Part:
+    text = decoder.decode(event.data)
+    body: dict[str, Json] = {"offset": event.offset} if event.offset else {}
+    if text.encode() != event.data:
+        body["data_base64"] = base64.b64encode(event.data).decode()
+    return _Part(delta=text, body=body, stream=event.stream.value)
+
+
+def _usage(event: e.UsageReported) -> w.Usage | None:
+    if event.input_tokens is None and event.output_tokens is None:
+        return None
+    counts = (event.input_tokens or 0, event.output_tokens or 0)
+    return w.Usage(*(max(0, min(each, _INT32)) for each in counts))
+
+
+# --- the end
+
+
+def _ending(outcome: Outcome) -> tuple[str, str, str]:
+    """The type, message and error of the last event."""
+    text = outcome.text or ""
+    match outcome.state:
+        case RunState.SUCCEEDED:
+            return "complete", text, ""
+        case RunState.CANCELED:
+            return "cancelled", text or outcome.message, ""
+        case RunState.LOST:
+            return "error", text or outcome.message, NODE_LOST
+        case _:
+            return "error", text, _error(outcome)
+
+
+def _error(outcome: Outcome) -> str:
+    said = outcome.message or _how(outcome)
+    if outcome.reason in (Reason.TIMED_OUT, Reason.EXPIRED) and not said.startswith(TIMEOUT):
+        return f"{TIMEOUT}: {said}"
+    return said
+
+
+def _how(outcome: Outcome) -> str:
+    if outcome.signal is not None:
+        return f"ended by {outcome.signal}"
+    if outcome.exit_code is not None:
+        return f"exited with status {outcome.exit_code}"
+    return outcome.reason.value
+
+
+def _outcome_body(outcome: Outcome) -> Mapping[str, Json]:
+    body = _given(**_plain(outcome))
+    named = {"state": outcome.state.value, "reason": outcome.reason.value}
+    body = {**body, **named}
+    return body if outcome.message else {k: v for k, v in body.items() if k != "message"}
+
+
+def _kept_metadata(outcome: Outcome) -> Mapping[str, str]:
+    """The metadata that a node's own last event had."""
+    native = outcome.native
+    ours = native.get(NATIVE) if isinstance(native, Mapping) else None
+    kept = ours.get("metadata") if isinstance(ours, Mapping) else None
+    if not isinstance(kept, Mapping):
+        return {}
+    return {key: value for key, value in kept.items() if isinstance(value, str)}

@@ -1,0 +1,111 @@
+"""What an edge sets at a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from fleetgate.protocols.iop import codec
+from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.config import apply, enabled_types, read_config
+from fleetgate.protocols.iop.errors import Refused
+from fleetgate.protocols.iop.testing import payloads
+
+KNOWN = ("mock", "cli", "ollama", "vllm")
+CLI = w.CLIAdapterConfig({"sh": w.CLIProfileConfig("sh", ("-c",), startup_idle_timeout_ms=5)})
+
+
+@given(payloads(w.RegisterResponse))
+def test_a_configuration_is_read_from_what_it_is_as_json(answer: w.RegisterResponse) -> None:
+    config = answer.config or w.NodeConfigPayload()
+    concurrency = config.runtime.concurrency if config.runtime else 0
+    if concurrency < 0 or not all(adapter.type for adapter in config.adapters):
+        with pytest.raises(ValueError, match="config"):
+            read_config(codec.to_json(config))
+    else:
+        assert read_config(codec.to_json(config)) == config
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ([], "expected an object"),
+        ({"adapter": []}, "unknown key adapter; known: adapters, runtime"),
+        ({"adapters": [{"type": "cli", "enabled": "yes"}]}, "true or false"),
+        ({"adapters": [{"enabled": True}]}, "an adapter has a type"),
+        ({"adapters": [{"type": "x", "cli": {}, "vllm": {}}]}, "at most one"),
+        (
+            {"adapters": [{"type": "cli", "cli": {"profiles": {"p": {"cmd": "x"}}}}]},
+            "unknown key cmd",
+        ),
+        ({"runtime": {"concurrency": -1}}, "from 0 to"),
+        ({"runtime": {"concurrency": 1.5}}, "an integer"),
+    ],
+)
+def test_a_mistake_is_named(table: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        read_config(table)
+
+
+def test_without_adapters_nothing_is_restricted() -> None:
+    assert enabled_types(w.NodeConfigPayload()) is None
+    some = (w.AdapterConfig("cli", True), w.AdapterConfig("vllm"))
+    assert enabled_types(w.NodeConfigPayload(some)) == {"cli"}
+
+
+def profile(applied: Any, **request: Any) -> Any:
+    return applied.profile(w.RunRequest("r", **request))
+
+
+def test_a_node_without_a_configuration_runs_anything_anywhere() -> None:
+    for config in (None, w.NodeConfigPayload()):
+        applied = apply(config, KNOWN)
+        assert (applied.root, applied.at_once, applied.unsupported) == ("", None, ())
+        assert profile(applied, adapter="whatever", target="t", session_id="s") == {
+            "adapter": "whatever",
+            "target": "t",
+            "config": {},
+            "workspace_root": "",
+            "session": "s",
+            "session_mode": "create",
+        }
+
+
+def test_the_typed_configuration_wins_over_settings_and_those_stand_alone() -> None:
+    settings = {"base_url": "http://x", "n": 1.5}
+    config = w.NodeConfigPayload(
+        (
+            w.AdapterConfig("cli", True, settings, cli=CLI),
+            w.AdapterConfig("ollama", True, settings),
+            w.AdapterConfig("mock", True),
+            w.AdapterConfig("vllm", False, vllm=w.VllmAdapterConfig("http://y")),
+        ),
+        w.NodeRuntimeConfig(3, "/work"),
+    )
+    applied = apply(config, KNOWN)
+    assert applied.at_once == 3
+    (sh,) = profile(applied, adapter="cli", session_mode=2)["config"]["profiles"].values()
+    assert sh == {"command": "sh", "args": ["-c"], "startup_idle_timeout_ms": 5}
+    assert profile(applied, adapter="cli", session_mode=2)["session_mode"] == "require"
+    assert profile(applied, adapter="ollama")["config"] == settings
+    assert profile(applied, adapter="mock")["config"] == {}
+    assert profile(applied, adapter="mock")["workspace_root"] == "/work"
+    for adapter in ("vllm", "", "quantum"):
+        with pytest.raises(Refused, match="unsupported_adapter"):
+            profile(applied, adapter=adapter)
+
+
+def test_an_unknown_type_is_told_once_and_may_not_run() -> None:
+    unknown = w.AdapterConfig("quantum", True)
+    applied = apply(w.NodeConfigPayload((unknown, unknown, w.AdapterConfig("mock", True))), KNOWN)
+    assert applied.unsupported == ("quantum",)
+    with pytest.raises(Refused):
+        profile(applied, adapter="quantum")
+
+
+@pytest.mark.parametrize("concurrency", [0, -7])
+def test_no_bound_is_none(concurrency: int) -> None:
+    config = w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(concurrency))
+    assert apply(config, KNOWN).at_once is None

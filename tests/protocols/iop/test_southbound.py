@@ -1,0 +1,626 @@
+"""The edge's end of a node's link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.answers import Admission, Held
+from fleetgate.core.commands import Order
+from fleetgate.core.errors import InstanceConflict, Unavailable, UnsupportedInput, WorkerFailed
+from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, SessionId, WorkerId
+from fleetgate.core.run import Run
+from fleetgate.core.worker import AccountReport, InputKind, ProviderReport, WorkerInfo
+from fleetgate.protocols.api import (
+    AnnounceWorker,
+    Close,
+    Established,
+    Notify,
+    Opening,
+    Pause,
+    Record,
+    Report,
+    ReportCapacity,
+    Respond,
+    Resume,
+    Settle,
+    Wake,
+    WithdrawWorker,
+    WorkerReady,
+)
+from fleetgate.protocols.iop import codec
+from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.given import _NO_WORD
+from fleetgate.protocols.iop.settings import EdgeSettings, NodeSettings
+from fleetgate.protocols.iop.southbound import EdgeConnection
+from fleetgate.protocols.testing import SECOND, START, Playbook, Sent
+
+TOKENS = {"secret": "n1", "ops": "ops"}
+GRACE = 30 * SECOND
+CONFIG = {
+    "adapters": [
+        {"type": "cli", "enabled": True, "cli": {"profiles": {"sh": {"command": "sh"}}}},
+        {"type": "vllm", "enabled": False},
+    ],
+    "runtime": {"concurrency": 2, "workspace_root": "/work"},
+}
+PAYLOAD = w.NodeConfigPayload(
+    (
+        w.AdapterConfig("cli", True, cli=w.CLIAdapterConfig({"sh": w.CLIProfileConfig("sh")})),
+        w.AdapterConfig("vllm"),
+    ),
+    w.NodeRuntimeConfig(2, "/work"),
+)
+
+
+def edge(**settings: Any) -> Playbook:
+    connection = EdgeConnection(EdgeSettings(**settings))
+    return Playbook(connection, decode=codec.decode_edge, encode=codec.encode_node)
+
+
+OPENING = Opening("nodes", identify=TOKENS.get)
+
+
+def info(**changes: Any) -> WorkerInfo:
+    plain = WorkerInfo(
+        WorkerId("nodes/n1"),
+        "nodes",
+        frozenset(InputKind),
+        grace=GRACE,
+        enforces_timeout=True,
+        asks=True,
+        detail={"alias": "n1"},
+    )
+    return attrs.evolve(plain, **changes)
+
+
+def opened(play: Playbook) -> None:
+    play.opened(OPENING).expect(Wake(START + 10 * SECOND))
+
+
+def admit(play: Playbook, *held: Held, config: w.NodeConfigPayload | None = None) -> None:
+    opened(play)
+    play.receive(w.RegisterRequest("secret")).take()
+    registered = w.RegisterResponse(
+        True, "n1", "n1", config=w.NodeConfigPayload() if config is None else config
+    )
+    steps = play.reply(None, Admission(Epoch(1), held)).take()
+    assert codec.decode_edge(steps[0].frame) == registered
+    assert Established() in steps
+    assert Resume() in steps
+
+
+def start(run: str = "gui/r1", spec: c.RunSpec | None = None, number: int = 0) -> Order:
+    given = spec or c.RunSpec(c.Prompt("hi"))
+    command = c.StartRun(RunId(run), given, c.Origin("gui", "r1"))
+    return Order(RunId(run), OrderNumber(number), command)
+
+
+def request(run: str = "gui/r1", **changes: Any) -> w.RunRequest:
+    plain = w.RunRequest(run, "cli", policy={}, input={"prompt": "hi"})
+    return attrs.evolve(plain, **changes)
+
+
+def given(play: Playbook, run: str = "gui/r1", **spec: Any) -> None:
+    play.perform(start(run, c.RunSpec(c.Prompt("hi"), **spec))).take()
+
+
+def finished(state: RunState, reason: Reason, message: str = "", **rest: Any) -> RunFinished:
+    return RunFinished(Outcome(state, reason, message, **rest))
+
+
+# --- registration
+
+
+def test_a_node_registers_and_is_sent_its_configuration() -> None:
+    with edge(config=CONFIG, alias="laptop") as play:
+        opened(play)
+        accepts = {"adapter": frozenset({"cli"})}
+        worker = info(detail={"alias": "laptop"}, accepts=accepts)
+        play.receive(w.RegisterRequest("secret")).expect(AnnounceWorker(worker), Pause())
+        play.later(1).reply(None, Admission(Epoch(1), ())).expect(
+            Sent(w.RegisterResponse(True, "n1", "laptop", "", PAYLOAD)),
+            WorkerReady(256),
+            Established(),
+            Resume(),
+            Wake(START + 16 * SECOND),
+        )
+
+
+def test_a_node_may_have_an_alias_and_a_configuration_of_its_own() -> None:
+    own = NodeSettings("mine", {"runtime": {"concurrency": 7}})
+    with edge(config=CONFIG, nodes={"n1": own}) as play:
+        opened(play)
+        play.receive(w.RegisterRequest("secret")).take()
+        (sent, *_) = play.reply(None, Admission(Epoch(1), ())).take()
+        config = w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(7))
+        assert codec.decode_edge(sent.frame) == w.RegisterResponse(True, "n1", "mine", "", config)
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "ops"])
+def test_a_token_that_names_no_node_is_refused_for_good(token: str) -> None:
+    with edge(controllers=("ops",)) as play:
+        opened(play)
+        reason = "the token names no node"
+        play.receive(w.RegisterRequest(token)).expect(
+            Sent(w.RegisterResponse(False, reason=reason)),
+            Close(1008, reason, retry=False, status=16),
+        )
+
+
+def violated(text: str) -> tuple[Sent, Close]:
+    code = "protocol_violation"
+    return Sent(w.Error(code, text)), Close(1008, f"{code}: {text}", status=9)
+
+
+@pytest.mark.parametrize("first", [w.Heartbeat(1), w.RunEvent("r"), w.Unknown(), w.Error("x", "y")])
+def test_anything_else_than_register_first_is_a_violation(first: Any) -> None:
+    with edge() as play:
+        opened(play)
+        text = f"{type(first).__name__} came where the link is new"
+        play.receive(first).fails(*violated(text), match=text)
+
+
+def test_no_register_in_time_is_a_violation() -> None:
+    with edge() as play:
+        opened(play)
+        play.tick().expect(*violated("no register came in time"))
+
+
+def test_bytes_that_are_no_message_are_a_violation_before_and_after() -> None:
+    with edge() as play:
+        opened(play)
+        error, close = violated("expected NodeMessage in protobuf; 1 bytes came that are none")
+        play.receive(b"\xff").fails(error, close)
+    with edge() as play:
+        admit(play)
+        play.receive(b"\xff").fails(error, WithdrawWorker("protocol_violation"), close)
+
+
+def test_a_second_register_is_a_violation() -> None:
+    with edge() as play:
+        admit(play)
+        text = "RegisterRequest came where the link is live"
+        error, close = violated(text)
+        play.receive(w.RegisterRequest("secret")).fails(
+            error, WithdrawWorker("protocol_violation"), close
+        )
+
+
+@pytest.mark.parametrize("refusal", [Unavailable("later"), InstanceConflict("later")])
+def test_a_node_that_the_core_does_not_admit_may_come_again(refusal: Any) -> None:
+    with edge() as play:
+        opened(play)
+        play.receive(w.RegisterRequest("secret")).take()
+        play.reply(None, refusal).expect(
+            Sent(w.Error("unavailable", "later")), Close(1001, "unavailable: later", status=14)
+        )
+
+
+def test_a_newer_link_replaces_this_one_for_good() -> None:
+    with edge() as play:
+        admit(play)
+        text = "a newer link of this node took over"
+        play.fenced().expect(
+            Sent(w.Error("replaced", text)), Close(4002, text, retry=False, status=10)
+        )
+
+
+# --- life
+
+
+def test_heartbeats_are_sent_after_silence_of_our_own_only() -> None:
+    with edge() as play:
+        admit(play)
+        play.later(10)
+        given(play)
+        play.tick().expect(Wake(START + 25 * SECOND))
+        play.receive(w.Heartbeat(1))
+        play.tick().expect(Sent(w.Heartbeat(START + 25 * SECOND)), Wake(START + 40 * SECOND))
+
+
+def test_anything_that_comes_is_a_sign_of_life() -> None:
+    with edge() as play:
+        admit(play)
+        play.later(44).receive(w.Unknown()).expect(Report("iop_unknown_message", "from the node"))
+        while not any(isinstance(step, Close) for step in play.tick().take()):
+            pass
+        assert play.now == START + (44 + 45) * SECOND
+
+
+def test_death_is_told_and_its_reason_is_timeout() -> None:
+    with edge(heartbeat=100.0) as play:
+        admit(play)
+        play.later(20).receive(w.Heartbeat(1))
+        play.tick().expect(Wake(START + 65 * SECOND))
+        text = "the node was silent for too long"
+        play.tick().expect(
+            Sent(w.Error("unavailable", text)),
+            WithdrawWorker("timeout"),
+            Close(1001, f"unavailable: {text}", status=14),
+        )
+
+
+def test_an_empty_message_and_an_unknown_event_are_counted_and_passed_over() -> None:
+    with edge() as play:
+        admit(play)
+        play.receive(w.Unknown()).expect(Report("iop_unknown_message", "from the node"))
+        play.receive(w.RunEvent("r", "paused")).expect(
+            Report("iop_unknown_event_type", "from the node")
+        )
+
+
+# --- runs
+
+
+def test_a_run_goes_to_the_node_and_its_events_come_back() -> None:
+    with edge() as play:
+        admit(play)
+        play.perform(start()).expect(Sent(request()))
+        run = RunId("gui/r1")
+        play.receive(w.RunEvent("gui/r1", "start", timestamp=1)).expect(
+            Record(run, (e.RunStarted(),))
+        )
+        play.receive(w.RunEvent("gui/r1", "delta", "hello")).expect(
+            Record(run, (e.TextProduced("hello"),))
+        )
+        play.receive(w.RunEvent("gui/r1", "complete", message="hello")).expect(
+            Record(run, (finished(RunState.SUCCEEDED, Reason.EXITED, text="hello"),)),
+            ReportCapacity(256),
+        )
+
+
+def test_a_run_on_an_adapter_that_is_not_enabled_is_refused_here() -> None:
+    with edge(config=CONFIG) as play:
+        admit(play, config=PAYLOAD)
+        spec = c.RunSpec(c.Prompt("hi"), labels={"adapter": "vllm"})
+        text = "unsupported_adapter: the adapter vllm is not enabled at node n1"
+        play.perform(start(spec=spec)).expect(
+            Record(RunId("gui/r1"), (finished(RunState.FAILED, Reason.REFUSED, text),)),
+            ReportCapacity(256),
+        )
+
+
+def test_a_request_that_is_too_long_for_a_message_is_refused_here() -> None:
+    with edge(max_message=200) as play:
+        admit(play)
+        (record, _) = play.perform(start(spec=c.RunSpec(c.Prompt("x" * 200)))).take()
+        (end,) = record.events
+        assert end.outcome.reason is Reason.REFUSED
+        assert end.outcome.message.startswith("resource_exhausted: the request has ")
+
+
+def test_a_run_id_above_the_limit_is_told_by_its_digest() -> None:
+    long = "gui/" + "x" * 300
+    with edge() as play:
+        admit(play)
+        (sent,) = play.perform(start(long)).take()
+        id = codec.decode_edge(sent.frame).run_id
+        assert id.startswith("sha256:")
+        play.receive(w.RunEvent(id, "start")).expect(Record(RunId(long), (e.RunStarted(),)))
+        cancel = Order(RunId(long), OrderNumber(1), c.CancelRun(RunId(long)))
+        play.perform(cancel).expect(
+            Sent(w.CancelRequest(id, "cli", "", "", 1)), Settle(RunId(long), OrderNumber(1))
+        )
+
+
+def test_a_node_has_no_more_runs_than_it_may() -> None:
+    with edge(open_runs=2) as play:
+        opened(play)
+        play.receive(w.RegisterRequest("secret")).take()
+        assert WorkerReady(2) in play.reply(None, Admission(Epoch(1), ())).take()
+        given(play, "a/1")
+        given(play, "a/2")
+        play.receive(w.RunEvent("a/1", "cancelled")).take()
+        play.receive(w.RunEvent("a/2", "error", error="boom")).expect(
+            Record(RunId("a/2"), (finished(RunState.FAILED, Reason.ERROR, "boom"),)),
+            ReportCapacity(2),
+        )
+
+
+def test_events_of_a_run_that_is_not_the_nodes_are_dropped_and_it_is_told_once() -> None:
+    with edge() as play:
+        admit(play)
+        report = Report("iop_foreign_event", "of a run that this node does not have")
+        play.receive(w.RunEvent("other/1", "delta", "x")).expect(
+            report, Sent(w.CancelRequest("other/1"))
+        )
+        play.receive(w.RunEvent("other/1", "delta", "y"))
+        play.receive(w.RunEvent("other/2", "complete")).expect(report)
+        play.receive(w.RunEvent("", "delta")).expect(report)
+
+
+def test_events_after_the_end_are_dropped() -> None:
+    with edge() as play:
+        admit(play)
+        given(play)
+        play.receive(w.RunEvent("gui/r1", "error", error="x")).take()
+        play.receive(w.RunEvent("gui/r1", "delta", "late"))
+        play.receive(w.RunEvent("gui/r1", "complete"))
+
+
+def test_many_ended_runs_are_not_remembered_for_ever() -> None:
+    with edge() as play:
+        admit(play)
+        for number in range(1100):
+            play.receive(w.RunEvent(f"x/{number}", "complete")).take()
+        assert len(play.connection._runs._past) == 1024
+
+
+def test_what_no_event_of_the_core_holds_is_reported_once() -> None:
+    with edge() as play:
+        admit(play)
+        given(play)
+        play.receive(w.RunEvent("gui/r1", "start")).take()
+        trimmed = w.RunEvent("gui/r1", "delta", "x", metadata={"own": "y"})
+        run = RunId("gui/r1")
+        text = "an event has a message, a kind or metadata that no event of the core holds"
+        play.receive(trimmed).expect(
+            Record(run, (e.TextProduced("x"),)), Report("iop_event_trimmed", text, run)
+        )
+        play.receive(trimmed).expect(Record(run, (e.TextProduced("x"),)))
+
+
+# --- refusals by the node
+
+
+def test_a_refusal_without_a_start_is_the_end() -> None:
+    with edge() as play:
+        admit(play)
+        given(play)
+        text = "unsupported_adapter: no such thing"
+        play.receive(w.RunEvent("gui/r1", "error", error=text)).expect(
+            Record(RunId("gui/r1"), (finished(RunState.FAILED, Reason.REFUSED, text),)),
+            ReportCapacity(256),
+        )
+
+
+def test_an_error_about_a_start_ends_it_and_about_a_run_at_work_does_not() -> None:
+    with edge() as play:
+        admit(play)
+        given(play)
+        given(play, "gui/r2")
+        play.receive(w.RunEvent("gui/r2", "start")).take()
+        play.receive(w.Error("conflict", "gui/r1: taken")).expect(
+            Report("iop_node_error", "conflict: gui/r1: taken"),
+            Record(
+                RunId("gui/r1"), (finished(RunState.FAILED, Reason.REFUSED, "conflict: taken"),)
+            ),
+            ReportCapacity(255),
+        )
+        play.receive(w.Error("conflict", "gui/r2: taken")).expect(
+            Report("iop_node_error", "conflict: gui/r2: taken")
+        )
+        play.receive(w.Error("not_found", "gui/r2: unknown")).expect(
+            Report("iop_node_error", "not_found: gui/r2: unknown"),
+            Record(RunId("gui/r2"), (finished(RunState.LOST, Reason.LOST, "not_found: unknown"),)),
+            ReportCapacity(256),
+        )
+        play.receive(w.Error("internal", "fire")).expect(Report("iop_node_error", "internal: fire"))
+
+
+# --- orders
+
+
+@pytest.mark.parametrize(
+    "command",
+    [c.CancelRun(RunId("gui/r1")), c.SignalRun(RunId("gui/r1"), c.Signal.KILL)],
+    ids=["cancel", "signal"],
+)
+def test_a_cancel_names_the_run_and_its_session(command: Any) -> None:
+    with edge() as play:
+        admit(play)
+        given(play, session=SessionId("s"))
+        play.perform(Order(RunId("gui/r1"), OrderNumber(1), command)).expect(
+            Sent(w.CancelRequest("gui/r1", "cli", "", "s", 1)), Settle(RunId("gui/r1"), 1)
+        )
+
+
+def test_a_cancel_of_a_run_that_the_node_does_not_have_is_done() -> None:
+    with edge() as play:
+        admit(play)
+        order = Order(RunId("gui/r1"), OrderNumber(1), c.CancelRun(RunId("gui/r1")))
+        play.perform(order).expect(Settle(RunId("gui/r1"), OrderNumber(1)))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        c.SendInput(RunId("gui/r1"), b"x"),
+        c.ResolveApproval(RunId("gui/r1"), "a", e.Decision.DENY),
+    ],
+    ids=["input", "approval"],
+)
+def test_what_a_node_cannot_be_told_is_refused(command: Any) -> None:
+    with edge() as play:
+        admit(play)
+        given(play)
+        (settle,) = play.perform(Order(RunId("gui/r1"), OrderNumber(1), command)).take()
+        assert isinstance(settle.error, UnsupportedInput)
+
+
+def test_a_sessions_end_is_told_as_such() -> None:
+    with edge() as play:
+        admit(play)
+        play.end_session("s").expect(Sent(w.CancelRequest(session_id="s", action=2)))
+
+
+def test_a_draining_edge_gives_nothing_more_out() -> None:
+    with edge() as play:
+        admit(play)
+        play.drain().expect(ReportCapacity(0))
+
+
+# --- timeouts
+
+
+def test_a_run_that_its_node_does_not_end_in_time_is_ended_here() -> None:
+    with edge(heartbeat=1000.0, dead_after=1000.0) as play:
+        admit(play)
+        given(play, timeout=20 * SECOND)
+        play.later(1).receive(w.RunEvent("gui/r1", "start")).expect(
+            Record(RunId("gui/r1"), (e.RunStarted(),)), Wake(START + 26 * SECOND)
+        )
+        text = "timeout: the node did not end it in time"
+        play.tick().expect(
+            Record(RunId("gui/r1"), (finished(RunState.FAILED, Reason.TIMED_OUT, text),)),
+            Sent(w.CancelRequest("gui/r1")),
+            ReportCapacity(256),
+            Wake(START + 1000 * SECOND),
+        )
+        play.receive(w.RunEvent("gui/r1", "delta", "late"))
+
+
+def test_a_run_that_ends_in_time_leaves_no_deadline() -> None:
+    with edge(heartbeat=1000.0, dead_after=1000.0) as play:
+        admit(play)
+        given(play, timeout=20 * SECOND)
+        play.receive(w.RunEvent("gui/r1", "start")).take()
+        play.receive(w.RunEvent("gui/r1", "error", error="timeout: it is over")).expect(
+            Record(
+                RunId("gui/r1"),
+                (finished(RunState.FAILED, Reason.TIMED_OUT, "timeout: it is over"),),
+            ),
+            ReportCapacity(256),
+            Wake(START + 1000 * SECOND),
+        )
+
+
+# --- a node that returns
+
+
+def held(run: str = "gui/r1", *orders: Order, **changes: Any) -> Held:
+    spec = c.RunSpec(c.Prompt("hi"), timeout=60 * SECOND)
+    plain = Run(RunId(run), spec, c.Origin("gui", "r1"), START, state=RunState.RUNNING)
+    return Held(attrs.evolve(plain, **changes), orders)
+
+
+def test_a_run_goes_on_once_the_node_says_something_of_it() -> None:
+    with edge(heartbeat=1000.0, dead_after=1000.0) as play:
+        admit(play, held(native_seq=3, started=START, accepted=True))
+        old = w.RunEvent("gui/r1", "delta", "old", metadata={"gateway.seq": "3"})
+        new = w.RunEvent("gui/r1", "delta", "new", metadata={"gateway.seq": "4"})
+        play.receive(old).expect(Wake(START + 65 * SECOND))
+        play.receive(new).expect(Record(RunId("gui/r1"), (e.TextProduced("new"),), 4))
+
+
+def test_a_number_that_is_missing_is_told_as_a_gap() -> None:
+    with edge() as play:
+        admit(play, held(native_seq=3, started=START))
+        far = w.RunEvent("gui/r1", "delta", "far", metadata={"gateway.seq": "7"})
+        gap = e.GapFound(4, 6, "the node did not send them again")
+        (record, *_) = play.receive(far).take()
+        assert record == Record(RunId("gui/r1"), (gap, e.TextProduced("far")), 7)
+
+
+def test_a_run_that_the_node_says_nothing_of_is_lost() -> None:
+    with edge(heartbeat=1000.0, dead_after=1000.0) as play:
+        admit(play, held())
+        play.tick().expect(
+            Record(RunId("gui/r1"), (finished(RunState.LOST, Reason.LOST, _NO_WORD),)),
+            Sent(w.CancelRequest("gui/r1")),
+            ReportCapacity(256),
+            Wake(START + 1000 * SECOND),
+        )
+
+
+def test_a_run_is_never_sent_again_and_a_cancel_is() -> None:
+    order = Order(RunId("gui/r1"), OrderNumber(1), c.CancelRun(RunId("gui/r1")))
+    with edge() as play:
+        opened(play)
+        play.receive(w.RegisterRequest("secret")).take()
+        steps = play.reply(None, Admission(Epoch(2), (held("gui/r1", order),))).take()
+        sent = [codec.decode_edge(step.frame) for step in steps if hasattr(step, "frame")]
+        assert sent[1:] == [w.CancelRequest("gui/r1", "", "", "", 1)]
+        assert WorkerReady(255) in steps
+
+
+# --- questions
+
+
+USAGE = c.ReadUsage("gui", True, {"adapter": "cli", "target": "claude"}, SessionId("s"))
+
+
+def test_usage_is_asked_under_an_id_of_our_own() -> None:
+    native = {"iop": {"timeout_sec": 3, "metadata": {"a": "b", "n": 1}}}
+    with edge() as play:
+        admit(play)
+        asked = w.NodeCommandRequest("ask 7", 1, "cli", "claude", "s", 3, {"a": "b"})
+        play.ask(7, attrs.evolve(USAGE, native=native)).expect(
+            Sent(asked), Wake(START + 3 * SECOND)
+        )
+        status = w.AgentUsageStatus("raw", "10%", metadata={"k": "v"})
+        answer = w.NodeCommandResponse("ask 7", 1, "cli", usage_status=status)
+        report = AccountReport(
+            "cli", True, {"raw_output": "raw", "daily_limit": "10%", "metadata": {"k": "v"}}
+        )
+        play.receive(answer).expect(Respond(7, (report,)), Wake(START + 15 * SECOND))
+        play.receive(answer).expect(Report("iop_unknown_response", "from the node"))
+
+
+def test_a_node_that_answers_with_an_error_or_not_in_time() -> None:
+    with edge() as play:
+        admit(play)
+        play.ask(1, c.ReadUsage("gui")).expect(
+            Sent(w.NodeCommandRequest("ask 1", 1, "cli")),
+        )
+        (respond,) = play.receive(w.NodeCommandResponse("ask 1", error="no")).take()
+        assert isinstance(respond.reports, WorkerFailed)
+        assert respond.reports.message == "no"
+        play.ask(2, USAGE).take()
+        play.tick().take()
+        (respond, *_) = play.tick().take()
+        assert (respond.question_id, respond.reports.message) == (2, "timeout")
+
+
+def test_too_many_questions_are_refused() -> None:
+    with edge() as play:
+        admit(play)
+        for number in range(1024):
+            play.ask(number, USAGE).take()
+        (respond,) = play.ask(1024, USAGE).take()
+        assert isinstance(respond.reports, Unavailable)
+
+
+def test_what_a_node_can_run_is_known_without_asking() -> None:
+    with edge(config=CONFIG) as play:
+        admit(play, config=PAYLOAD)
+        play.ask(1, c.ProbeWorkers("gui")).expect(Respond(1, (ProviderReport("cli", True),)))
+    with edge(adapter="mock") as play:
+        admit(play)
+        play.ask(1, c.ProbeWorkers("gui")).expect(Respond(1, (ProviderReport("mock", True),)))
+
+
+# --- what a node tells
+
+
+def test_a_node_event_is_passed_on_as_the_nodes_own() -> None:
+    with edge(alias="al") as play:
+        opened(play)
+        play.receive(w.RegisterRequest("secret")).take()
+        play.reply(None, Admission(Epoch(1), ())).take()
+        forged = w.EdgeNodeEvent("e", "node.config_applied", "edge", "n2", "other", "why")
+        play.receive(forged).expect(
+            Notify(
+                {
+                    "event_id": "e",
+                    "type": "node.config_applied",
+                    "source": "node",
+                    "node_id": "n1",
+                    "alias": "al",
+                    "reason": "why",
+                }
+            )
+        )
+
+
+def test_the_end_of_the_link_is_the_drivers_to_tell() -> None:
+    with edge() as play:
+        admit(play)
+        given(play)
+        play.closed()
