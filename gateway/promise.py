@@ -30,11 +30,17 @@ _RVBOX: Final = (
     "acknowledged"
 )
 
+_IOP: Final = (
+    "the run goes on, if its node is back within reconnect_grace and says something of it within "
+    "as much again; else it is lost, and the node is told to cancel it"
+)
+
 LOCAL: Final = "local"
 """Under this name is the promise of the gateway's own workers, which no protocol leads to."""
 
 PROMISES: Final[Mapping[str, Promise]] = {
     "agency": Promise(_AGENCY, _AGENCY, "lost, because the daemon keeps nothing"),
+    "iop": Promise(_IOP, _IOP, "lost, unless the node goes on with it"),
     "kodelet": Promise(
         "lost at once, because the protocol cannot take a run up again",
         "lost at once; the runner ends what it was doing, and side effects are uncertain",
@@ -57,6 +63,7 @@ PROMISES: Final[Mapping[str, Promise]] = {
 
 FORGOTTEN: Final[Mapping[str, str]] = {
     "agency": "forgotten with the journal in memory; the daemon works on, unwatched",
+    "iop": "forgotten with the journal in memory; a node that returns with it is told to cancel it",
     LOCAL: "forgotten with the journal in memory; a stop first waits drain_timeout for its end, "
     "then kills its processes, and a crash leaves them behind",
     "kodelet": "forgotten with the journal in memory; the runner ends it as its link ends",

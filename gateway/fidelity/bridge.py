@@ -17,7 +17,7 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.adaptation import Adaptation, ToCommand, ToPrompt
+from fleetgate.core.adaptation import AS_IT_IS, Adaptation, ToCommand, ToPrompt
 from fleetgate.core.answers import Accepted
 from fleetgate.core.hub_testing import HandWorker, worker_info
 from fleetgate.core.ids import RunId, Seq, WorkerId
@@ -47,6 +47,8 @@ LOOK_EVERY: Final = 0.05
 
 def adaptation_for(inputs: frozenset[InputKind]) -> Adaptation:
     """How workers that take `inputs` are given what they do not take."""
+    if inputs == frozenset(InputKind):
+        return AS_IT_IS
     if InputKind.PROMPT in inputs:
         return Adaptation(shell=ToPrompt(parse("{line}")), tool=ToPrompt(parse("{name} {input}")))
     argv = tuple(map(parse, ("sh", "-c", "{prompt}")))
@@ -54,10 +56,6 @@ def adaptation_for(inputs: frozenset[InputKind]) -> Adaptation:
         return Adaptation(prompt=ToCommand(argv))
     call = tuple(map(parse, ("run-tool", "{name}", "{input}")))
     return Adaptation(prompt=ToCommand(argv), tool=ToCommand(call))
-
-
-MERGED_STARTS: Final = frozenset({"iop"})
-"""Protocols in which what comes before a run's start has no number of its own."""
 
 
 @attrs.frozen(slots=True)
@@ -236,8 +234,8 @@ class Bridge:
         assert seqs == list(range(1, len(seqs) + 1))
         native = [r.source.seq for r in self.events[run] if r.source is not None and r.source.seq]
         assert native == sorted(native)
-        merges = self.controller.config.south[0].protocol in MERGED_STARTS
-        first = native[0] if native and merges else 1
+        # What comes before a run's start may have no number of its own at a peer.
+        first = native[0] if native else 1
         assert set(native) == set(range(first, first + len(set(native))))
         for member in (self.controller, self.gateway, self.host):
             assert member.faults() == []

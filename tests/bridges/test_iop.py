@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
+import pytest
 import trio
+from trio.testing import MockClock
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
