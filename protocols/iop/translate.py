@@ -196,8 +196,6 @@ def from_spec(run: str, spec: c.RunSpec, defaults: Defaults) -> w.RunRequest:
     session = spec.session or spec.resume or ""
     check_ids(session_id=session)
     mode = asked.get("session_mode", 0)
-    if not asked and spec.resume and not spec.session:
-        mode = w.SessionMode.REQUIRE_EXISTING
     return w.RunRequest(
         run_id=run,
         adapter=spec.labels.get(ADAPTER) or defaults.adapter,

@@ -204,7 +204,6 @@ def test_a_run_from_elsewhere() -> None:
         2,
         {"a": "b", "n": "5", "gateway.workspaces": '["/a","/b"]'},
         "old",
-        2,
     )
 
 
