@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 from fleetgate.gateway.config import Config, ConfigError, Problem
+from fleetgate.gateway.local.model_http import missing
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.script import load_script
 
@@ -25,6 +26,9 @@ def _wrong(pool: LocalPool) -> Iterator[tuple[str, str]]:
         path: str = getattr(pool, key)
         if path and not os.path.isdir(path):
             yield key, f"there is no directory {path}"
+    models = {"ollama", "vllm"}.intersection(pool.adapters)
+    if models and (said := missing()):
+        yield "adapters", said
     if pool.script:
         try:
             load_script(pool.script)

@@ -139,7 +139,7 @@ def read_entry(
     _check_address(raw, address, path, flaws)
     if settings is not None and raw.listen is not None:
         _check_reach(side_of(adapters[raw.protocol], facing), settings, address, path, flaws)
-    token = None if raw.token is None else _secret(raw.token, (*path, "token"), base, flaws)
+    token = None if raw.token is None else read_secret(raw.token, (*path, "token"), base, flaws)
     tokens = _grants(raw, path, base, flaws)
     if flaws:
         raise Flawed(flaws)
@@ -273,13 +273,14 @@ def _grants(raw: _EntryTable, path: Path, base: FilePath, flaws: list[Flaw]) -> 
     for at, each in enumerate(raw.tokens):
         if not each.id:
             flaws.append(Flaw((*path, "tokens", at, "id"), "expected a name, got nothing"))
-        secret = _secret(each.token, (*path, "tokens", at, "token"), base, flaws)
+        secret = read_secret(each.token, (*path, "tokens", at, "token"), base, flaws)
         grants.append(Grant(secret, each.id))
     return tuple(grants)
 
 
-def _secret(value: object, path: Path, base: FilePath, flaws: list[Flaw]) -> Secret:
-    """A literal secret is refused: config files are copied, committed and shown."""
+def read_secret(value: object, path: Path, base: FilePath, flaws: list[Flaw]) -> Secret:
+    """Where a secret is; what is wrong with that goes to `flaws`. A literal secret is refused:
+    config files are copied, committed and shown."""
     if isinstance(value, str):
         flaws.append(
             Flaw(path, 'a secret is never in this file; use { env = "NAME" } or { file = "PATH" }')

@@ -9,7 +9,7 @@ from typing import Any, cast
 import attrs
 
 from fleetgate.core.routing import ANY_LINK, OPERATOR
-from fleetgate.gateway.config_entries import NAME, NAME_FORMS
+from fleetgate.gateway.config_entries import NAME, NAME_FORMS, read_secret
 from fleetgate.gateway.config_reader import Flaw, Flawed, read
 from fleetgate.gateway.local.cli_profile import contradictions
 from fleetgate.gateway.local.pool import LocalPool
@@ -30,9 +30,13 @@ def read_local(table: object, path: Path, base: FilePath) -> LocalPool:
     for name, profile in pool.cli.items():
         wrong = contradictions(profile).items()
         flaws += (Flaw((*path, "cli", name, key), said) for key, said in wrong)
+    vllm = pool.vllm
+    if vllm.token is not None:
+        secret = read_secret(vllm.token, (*path, "vllm", "token"), base, flaws)
+        vllm = attrs.evolve(vllm, token=secret)
     if flaws:
         raise Flawed(flaws)
-    return attrs.evolve(pool, **_resolved(pool, base))
+    return attrs.evolve(pool, vllm=vllm, **_resolved(pool, base))
 
 
 def _wrong(pool: LocalPool) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the examples name: certificates, tokens, a state directory."""
+    """What the examples name: certificates, tokens, directories, a script, a program."""
     authority = trustme.CA()
     leaf = authority.issue_cert("gateway.example")
-    for name in ("tls", "secrets", "state"):
+    for name in ("tls", "secrets", "state", "projects"):
         (tmp_path / name).mkdir()
     (tmp_path / "tls" / "gateway.pem").write_bytes(leaf.cert_chain_pems[0].bytes())
     (tmp_path / "tls" / "gateway.key").write_bytes(leaf.private_key_pem.bytes())
@@ -30,6 +31,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "secrets" / "build-7").write_text("one\n")
     (tmp_path / "plane-token").write_text("two\n")
     monkeypatch.setenv("PLANE_TOKEN", "three")
+    (tmp_path / "rehearsal.toml").touch()
+    (tmp_path / "claude").touch(mode=0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
 
@@ -42,7 +47,7 @@ def _load(place: Path, name: str) -> Config:
 
 def test_there_are_examples() -> None:
     names = {path.name for path in EXAMPLES.iterdir()}
-    assert names == {"agency-to-rvbox.toml", "fleet-mtls.toml", "laptop.toml"}
+    assert names == {"agency-to-rvbox.toml", "fleet-mtls.toml", "laptop.toml", "workstation.toml"}
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.iterdir()), ids=lambda path: path.stem)
@@ -81,3 +86,10 @@ def test_a_command_line_becomes_a_prompt(place: Path) -> None:
     assert to == "agents"
     assert spec.input == Prompt("fix the build\nlog")
     assert spec.workspace == ("/home/me/project",)
+
+
+def test_a_prompt_stays_on_the_workstation(place: Path) -> None:
+    router = router_of(_load(place, "workstation.toml"), adapters())
+    assert router.route("gui", RunSpec(Prompt("x", provider="claude")))[0] == "agents"
+    assert router.route("admin", RunSpec(Prompt("x")))[0] == "models"
+    assert router.route("admin", RunSpec(ShellCommand(line="ls")))[0] == "rehearsal"

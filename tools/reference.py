@@ -18,6 +18,7 @@ import attrs
 
 from fleetgate.gateway.config_entries import Facing, side_of
 from fleetgate.gateway.local.cli_profile import CliProfile
+from fleetgate.gateway.local.model_settings import OllamaSettings, VllmSettings
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.registry import builtin
 
@@ -57,6 +58,8 @@ def tables() -> Iterator[tuple[str, type[Any]]]:
             yield f"{adapter.name} {facing}", side_of(adapter, facing).settings
     yield "local", LocalPool
     yield "local.cli", CliProfile
+    yield "local.ollama", OllamaSettings
+    yield "local.vllm", VllmSettings
 
 
 def make_table(settings: type[Any]) -> str:
@@ -109,6 +112,8 @@ def as_toml(value: object) -> str:
             return "`[" + ", ".join(as_toml(item).strip("`") for item in items) + "]`"
         case float():
             return f"`{value:g}`"
+        case None:
+            return ""
         case Mapping():
             return "`{}`"
         case _ if attrs.has(type(value)) and not hasattr(value, "name"):

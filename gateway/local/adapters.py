@@ -16,6 +16,7 @@ from fleetgate.gateway.local.choosing import Choice, choose
 from fleetgate.gateway.local.cli import CliAdapter
 from fleetgate.gateway.local.execution import Execution, Ground
 from fleetgate.gateway.local.known_sessions import KnownSessions
+from fleetgate.gateway.local.models import Models, open_models
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.script import UsageTable
 from fleetgate.gateway.local.script_play import Stage
@@ -57,11 +58,14 @@ class ShellOnly:
 class PoolAdapters:
     """The adapters that a `[[local]]` table names. Open with `open_adapters`."""
 
-    def __init__(self, pool: LocalPool, ground: Ground, stage: Stage, cli: CliAdapter) -> None:
+    def __init__(
+        self, pool: LocalPool, ground: Ground, stage: Stage, cli: CliAdapter, models: Models
+    ) -> None:
         self._pool = pool
         self._ground = ground
         self._stage = stage
         self._cli = cli
+        self._models = models
 
     @property
     def inputs(self) -> frozenset[InputKind]:
@@ -89,9 +93,8 @@ class PoolAdapters:
         work = Work(run, spec, reporter)
         if choice.adapter == "mock":
             return Task(work, self._stage.perform, "mock", takes_input=True)
-        if choice.adapter == "cli":
-            return Task(work, self._cli.job(choice, spec), "cli")
-        raise Declined("unsupported_adapter", f"{choice.adapter} is not built in")
+        jobs = self._cli if choice.adapter == "cli" else self._models
+        return Task(work, jobs.job(choice, spec), choice.adapter)
 
 
 def _declining(error: Declined) -> Job:
@@ -113,6 +116,9 @@ async def open_adapters(
     ground = Ground(pool.directory, state / "scripts", pool.cancel_grace)
     known = KnownSessions(state / "sessions")
     most, idle = pool.max_sessions, pool.session_idle
-    async with open_sessions(state / "processes", fault, most, idle) as sessions:
+    async with (
+        open_models(pool.ollama, pool.vllm) as models,
+        open_sessions(state / "processes", fault, most, idle) as sessions,
+    ):
         cli = CliAdapter(pool.cli, sessions, known, ground.starting)
-        yield PoolAdapters(pool, ground, stage, cli)
+        yield PoolAdapters(pool, ground, stage, cli, models)

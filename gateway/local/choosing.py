@@ -18,7 +18,7 @@ from fleetgate.gateway.local.work import Declined, unreadable
 PROFILE: Final = "profile"
 """The name under which `RunSpec.native` may say all of this."""
 
-SessionMode: TypeAlias = Literal["", "create_if_missing", "require_existing"]
+SessionMode: TypeAlias = Literal["", "create", "require"]
 
 
 @attrs.frozen(slots=True)
@@ -64,7 +64,7 @@ def choose(spec: RunSpec, pool: LocalPool) -> Choice:
         profile.config,
         directory,
         profile.session or spec.session or spec.resume or "",
-        profile.session_mode == "require_existing",
+        profile.session_mode == "require",
         root,
     )
 

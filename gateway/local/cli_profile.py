@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 
@@ -123,11 +123,13 @@ def profile_for(
 
     Raises: `Declined`.
     """
-    known: Mapping[str, Any] = own
-    if pushed:
-        known = pushed.get("profiles", {})
-        if not isinstance(known, Mapping):
-            raise Declined("invalid_argument", "profiles is to be a table of profiles by name")
+    known: Any = pushed.get("profiles", {}) if pushed else own
+    if not isinstance(known, Mapping):
+        raise Declined("invalid_argument", "profiles is to be a table of profiles by name")
+    return _found(target, cast(Mapping[str, Any], known))
+
+
+def _found(target: str, known: Mapping[str, Any]) -> tuple[str, CliProfile]:
     if not target and len(known) == 1:
         (target,) = known
     if target not in known:

@@ -10,6 +10,7 @@ import attrs
 from fleetgate.core.json import NOTHING
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.local.cli_profile import CliProfile
+from fleetgate.gateway.local.model_settings import OllamaSettings, VllmSettings
 
 AdapterName: TypeAlias = Literal["mock", "cli", "ollama", "vllm", "shell"]
 
@@ -49,6 +50,10 @@ class LocalPool:
     """From a cancel's TERM to the KILL of a command, in seconds."""
     cli: Mapping[str, CliProfile] = NOTHING
     """The profiles of `cli` by name, tables as below."""
+    ollama: OllamaSettings = OllamaSettings()
+    """The server of `ollama`, a table as below."""
+    vllm: VllmSettings = VllmSettings()
+    """The server of `vllm`, a table as below."""
     max_sessions: int = 64
     """Processes of persistent profiles that are kept at a time. Beyond it the one that was used
     longest ago is closed; where all are at work, a run is declined."""
@@ -63,4 +68,4 @@ class LocalPool:
     @property
     def inputs(self) -> frozenset[InputKind]:
         """The kinds of input that any of its adapters takes."""
-        return frozenset().union(*(INPUTS[name] for name in self.adapters))
+        return frozenset[InputKind]().union(*(INPUTS[name] for name in self.adapters))

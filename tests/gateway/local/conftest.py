@@ -1,8 +1,10 @@
 """A hub that only remembers, and the promise that no test leaves a process behind."""
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -296,3 +298,68 @@ class Bell:
 @pytest.fixture
 def bell(tmp_path: Path) -> Bell:
     return Bell(tmp_path / "bell")
+
+
+@attrs.frozen
+class Asked:
+    """A request as it came to a model server."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class ModelServer:
+    """An HTTP server on loopback that answers every request as a test says: `send` the pieces of
+    an answer one by one, and `then` close, or hold the connection open."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.asked: list[Asked] = []
+        self.status = 200
+        self.pieces: list[bytes] = []
+        self.cut = False
+        """End without the mark that says that the answer is whole."""
+        self.holds = False
+        self.gone = trio.Event()
+        """The client has closed its connection."""
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        try:
+            async with stream:
+                self.asked.append(await self._read(stream))
+                await self._answer(stream)
+        except trio.BrokenResourceError:  # it has gone in the middle of our words
+            self.gone.set()
+
+    async def _answer(self, stream: trio.SocketStream) -> None:
+        head = f"HTTP/1.1 {self.status} Said\r\ntransfer-encoding: chunked\r\n\r\n"
+        await stream.send_all(head.encode())
+        for piece in self.pieces:
+            await stream.send_all(b"%x\r\n%b\r\n" % (len(piece), piece))
+        if self.holds:
+            assert await stream.receive_some() == b""
+            self.gone.set()
+        elif not self.cut:
+            await stream.send_all(b"0\r\n\r\n")
+
+    async def _read(self, stream: trio.SocketStream) -> Asked:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += await stream.receive_some()
+        head, _, body = data.partition(b"\r\n\r\n")
+        request, *lines = head.decode().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in lines)
+        while len(body) < int(headers["content-length"]):
+            body += await stream.receive_some()
+        return Asked(request.split()[1], headers, json.loads(body))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        model = ModelServer(listeners[0].socket.getsockname()[1])
+        nursery.start_soon(trio.serve_listeners, model.serve, listeners)
+        yield model
+        nursery.cancel_scope.cancel()

@@ -10,9 +10,13 @@ import pytest
 from fleetgate.core.commands import Input, Prompt, RunSpec, ShellCommand, ToolCall
 from fleetgate.core.ids import SessionId
 from fleetgate.core.json import Json
-from fleetgate.gateway.local.choosing import choose, plain, profile_of
+from fleetgate.gateway.local.choosing import Choice, choose, plain, profile_of
+from fleetgate.gateway.local.cli_profile import CompletionMarker, profile_for
+from fleetgate.gateway.local.model_settings import OllamaSettings, VllmSettings, with_pushed
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.work import Declined
+from fleetgate.protocols.iop.config import apply, read_config
+from fleetgate.protocols.iop.wire import RunRequest, SessionMode
 
 PROMPT = Prompt("hi")
 
@@ -74,7 +78,7 @@ def test_an_adapter_that_is_not_there_or_takes_something_else(
 
 def test_the_session_and_whether_it_must_exist() -> None:
     pool = LocalPool("here", ("mock",))
-    one = choose(pushed(session="s", session_mode="require_existing"), pool)
+    one = choose(pushed(session="s", session_mode="require"), pool)
     assert (one.session, one.must_exist) == ("s", True)
     two = choose(RunSpec(PROMPT, session=SessionId("mine")), pool)
     assert (two.session, two.must_exist) == ("mine", False)
@@ -101,6 +105,33 @@ def test_a_profile_that_is_none(given: Json, words: str) -> None:
     with pytest.raises(Declined) as caught:
         profile_of(RunSpec(PROMPT, native={"profile": given}))
     assert words in str(caught.value)
+
+
+def test_what_an_iop_edge_pushes_is_understood(tmp_path: Path) -> None:
+    """The words are chosen in two rooms that do not know each other; here they meet."""
+    marked = {"command": "cat", "persistent": True, "completion_marker": {"line": "END"}}
+    adapters = [
+        {"type": "cli", "enabled": True, "cli": {"profiles": {"p": marked}}},
+        {"type": "ollama", "enabled": True, "ollama": {"base_url": "http://h"}},
+        {"type": "vllm", "enabled": True, "settings": {"endpoint": "http://h"}},
+    ]
+    table = {"adapters": adapters, "runtime": {"workspace_root": str(tmp_path)}}
+    applied = apply(read_config(table), ("cli", "ollama", "vllm"))
+    pool = LocalPool("here", ("cli", "ollama", "vllm"))
+
+    def chosen(adapter: str, **members: object) -> Choice:
+        request = RunRequest(run_id="r", adapter=adapter, target="p", **members)
+        profile = applied.profile(request)
+        return choose(RunSpec(PROMPT, native={"profile": profile}), pool)
+
+    choice = chosen("cli", session_id="s", session_mode=SessionMode.REQUIRE_EXISTING)
+    assert (choice.session, choice.must_exist, choice.root) == ("s", True, str(tmp_path))
+    name, profile = profile_for(choice.target, choice.config, {})
+    assert (name, profile.completion_marker) == ("p", CompletionMarker("END"))
+    ollama, vllm = chosen("ollama"), chosen("vllm")
+    assert not ollama.must_exist
+    assert with_pushed(OllamaSettings(), ollama.config).url == "http://h"
+    assert with_pushed(VllmSettings(), vllm.config).url == "http://h/v1"
 
 
 # --- directories

@@ -385,7 +385,7 @@ async def test_a_session_whose_first_run_failed_does_not_exist(agents: Open) -> 
     [
         ("", {}, "invalid_argument: the profile one needs a session"),
         ("--yes", {}, "invalid_argument: a session id that begins with -"),
-        ("s", {"session_mode": "require_existing"}, "session_not_found: "),
+        ("s", {"session_mode": "require"}, "session_not_found: "),
     ],
 )
 async def test_sessions_that_are_declined(agents: Open, session, profile, words) -> None:
@@ -395,7 +395,7 @@ async def test_sessions_that_are_declined(agents: Open, session, profile, words)
 
 
 async def test_a_session_that_must_exist_and_does(agents: Open) -> None:
-    must = {"session": "s", "session_mode": "require_existing"}
+    must = {"session": "s", "session_mode": "require"}
     async with agents(repl()) as opened:
         with pytest.raises(Declined, match="session_not_found"):
             opened.task("a", **must)
