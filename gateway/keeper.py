@@ -157,33 +157,49 @@ class Keeper:
         return ended.reason, ended
 
     async def _drive(self, link: Link) -> Ended:
+        """Drive a link to its end. An adapter's fault ends its link, not the gateway (I11)."""
         peer = link.opening.peer
         observer = self._observer.up(peer)
         around = self._around
         try:
             connection = self._side.open(self.entry.settings)
-        except Exception as error:  # an adapter's fault ends its links, not the gateway (I11)
-            observer.fault(error)
-            await link.close(None)
-            self._observer.down(peer, "a fault of the gateway")
-            return Ended("a fault of the gateway", retry=True, ready=False)
+            opening = self._opening(link)
+        except Exception as error:
+            return await self._not_driven(link, observer, error)
         driver = Driver(link, connection, around.hub, around.clock, observer)
         self._drivers.add(driver)
         reason = "cancelled"
         try:
             if self._draining:
                 await link.close(1001, "the gateway stops")
-            ended = await driver.run(self._opening(link))
+            ended = await driver.run(opening)
             reason = ended.reason
             return ended
         finally:
             self._drivers.discard(driver)
-            text = connection.remembers()
-            if text:
-                around.remember(self.entry.name, text)
+            self._remember(connection, observer)
             self._observer.down(peer, reason)
             if not self._drivers:
                 self._emptied.set()
+
+    async def _not_driven(self, link: Link, observer: Observer, error: Exception) -> Ended:
+        reason = "a fault of the gateway"
+        if isinstance(error, SecretUnreadable):
+            reason = str(error)
+        else:
+            observer.fault(error)
+        await link.close(None)
+        self._observer.down(link.opening.peer, reason)
+        return Ended(reason, retry=True, ready=False)
+
+    def _remember(self, connection: api.Connection, observer: Observer) -> None:
+        try:
+            text = connection.remembers()
+        except Exception as error:
+            observer.fault(error)
+            return
+        if text:
+            self._around.remember(self.entry.name, text)
 
     def _opening(self, link: Link) -> api.Opening:
         seen = link.opening

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import attrs
 import h11
@@ -98,7 +98,8 @@ class _Refused(Exception):
 
 
 class HttpConnection:
-    """One connection. Faults of `handler` are given to `fault` and answered with status 500."""
+    """One connection. Faults of `handler` are given to `fault` and answered with status 500;
+    whatever else goes wrong is given to it too, and ends this connection and nothing else."""
 
     def __init__(
         self, stream: trio.abc.Stream, handler: Handler, fault: Callable[[Exception], None]
@@ -109,6 +110,7 @@ class HttpConnection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         self._waiting: trio.CancelScope | None = None
         self._before_begin = HEAD_WITHIN
+        self._head_only = False
 
     @property
     def waiting(self) -> bool:
@@ -127,6 +129,8 @@ class HttpConnection:
                 await self._run()
             except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
                 return  # the peer is gone, or as good as gone: there is nobody to tell
+            except Exception as error:  # the other connections, and the gateway, go on
+                self._fault(error)
 
     async def refuse(self) -> None:
         """Say that there is no room, and close, whatever the peer has to ask."""
@@ -169,7 +173,7 @@ class HttpConnection:
         raise _Refused(NO_ROOM)
 
     async def _request_in_time(self) -> Request | None:
-        begun = False
+        begun = self._head_only = False
         with trio.move_on_after(self._before_begin):
             begun = await self._begun()
         if not begun:
@@ -179,6 +183,7 @@ class HttpConnection:
             head = await self._next_event()
         if not isinstance(head, h11.Request):
             return None
+        self._head_only = head.method == b"HEAD"
         with _limited(BODY_WITHIN, "a body"):
             return await self._whole(head)
 
@@ -200,7 +205,7 @@ class HttpConnection:
         return event
 
     async def _whole(self, head: h11.Request) -> Request:
-        parts = urlsplit(head.target.decode("ascii", "replace"))
+        parts = _parts(head.target)
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in head.headers}
         body = bytearray()
         while isinstance(event := await self._next_event(), h11.Data):
@@ -232,8 +237,9 @@ class HttpConnection:
         if last:
             headers.append(("connection", "close"))
         data = self._http.send(_head(reply.status, headers))
-        data += self._http.send(h11.Data(body)) + self._http.send(h11.EndOfMessage())
-        await self._send(data)
+        if not self._head_only:
+            data += self._http.send(h11.Data(body))
+        await self._send(data + self._http.send(h11.EndOfMessage()))
 
     async def _write_stream(self, stream: Stream) -> None:
         """A stream is the last thing on its connection: while it lasts, the peer has nothing
@@ -284,6 +290,15 @@ def _limited(seconds: float, what: str) -> Generator[None, None, None]:
     except trio.TooSlowError:
         said = f"{what} takes at most {seconds:g} s"
         raise _Refused(error_reply(408, "timeout", said)) from None
+
+
+def _parts(target: bytes) -> SplitResult:
+    """Raises: `_Refused` for what is neither a path nor a URL, such as `//[`."""
+    try:
+        return urlsplit(target.decode("ascii", "replace"))
+    except ValueError:
+        said = error_reply(400, "bad_request", "the request's target is no path and no URL")
+        raise _Refused(said) from None
 
 
 def _head(status: int, headers: list[tuple[str, str]]) -> h11.Response:

@@ -191,6 +191,56 @@ async def test_I11_an_adapter_that_cannot_be_made_ends_its_links_only(
         nursery.cancel_scope.cancel()
 
 
+class _Forgetful(PlainConnection):
+    def remembers(self) -> str:
+        raise RuntimeError("a mistake of ours")
+
+
+async def test_I11_an_adapter_that_cannot_say_what_it_remembers_ends_its_links_only(
+    hub: Hub, autojump_clock: MockClock
+) -> None:
+    seen = SeenEntry()
+    around = Surroundings(hub, TrioClock(), "gw", lambda name: "id", lambda: 1.0)
+    keeper = Keeper(DIALER, plain_adapter(make=_Forgetful).northbound, around, seen)
+    async with trio.open_nursery() as nursery, open_listener("memory:edge", OPTIONS) as listener:
+
+        async def cut_the_first(link: Link) -> None:
+            if len(seen.links) > 1:
+                await trio.sleep_forever()
+            await link.close(None)
+
+        nursery.start_soon(listener.serve, cut_the_first)
+        await nursery.start(keeper.run)
+        await trio.sleep(10)
+        await keeper.drain()  # which waits for the last link to be over
+        assert [len(link.faults) for link in seen.links] == [1, 1]
+        assert len(seen.named("down")) == 2
+        nursery.cancel_scope.cancel()
+
+
+async def test_I11_a_link_whose_opening_cannot_be_told_is_closed(
+    hub: Hub, autojump_clock: MockClock
+) -> None:
+    names: dict[str, str] = {}
+    seen = SeenEntry()
+    around = Surroundings(hub, TrioClock(), "gw", names.__getitem__, lambda: 1.0)
+    keeper = Keeper(DIALER, plain_adapter().northbound, around, seen)
+    ends: list[Exception] = []
+    async with trio.open_nursery() as nursery, open_listener("memory:edge", OPTIONS) as listener:
+
+        async def read(link: Link) -> None:
+            with pytest.raises(LinkError) as caught:
+                await link.receive()
+            ends.append(caught.value)
+
+        nursery.start_soon(listener.serve, read)
+        await nursery.start(keeper.run)
+        await trio.sleep(2)
+        assert len(seen.links) == len(ends) == 2
+        assert all(len(link.faults) == 1 for link in seen.links)
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_link_that_dies_at_once_does_not_start_the_backoff_anew(
     hub: Hub, autojump_clock: MockClock
 ) -> None:

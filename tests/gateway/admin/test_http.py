@@ -37,6 +37,10 @@ class Peer:
         await self.stream.send_all(data)
         return await self.answer()
 
+    async def ask_head(self, data: bytes) -> bytes:
+        await self.stream.send_all(data)
+        return await self._until(b"\r\n\r\n")
+
     async def answer(self) -> tuple[int, dict[str, str], Any]:
         head = (await self._until(b"\r\n\r\n")).decode()
         status, *lines = head.strip().split("\r\n")
@@ -153,6 +157,30 @@ async def test_what_is_no_http_is_told_so_and_ends_the_connection(data: bytes) -
         assert await peer.rest() == b""
 
 
+async def test_a_target_that_is_no_path_is_told_so_and_ends_the_connection() -> None:
+    async with _served(_echo) as peer:
+        status, headers, body = await peer.ask(b"GET //[ HTTP/1.1\r\nhost: h\r\n\r\n")
+        assert (status, body["error"]["code"]) == (400, "bad_request")
+        assert headers["connection"] == "close"
+        assert await peer.rest() == b""
+
+
+async def test_who_asks_for_the_head_alone_gets_no_body_and_may_ask_again() -> None:
+    async with _served(_echo) as peer:
+        head = await peer.ask_head(b"HEAD / HTTP/1.1\r\nhost: h\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200")
+        assert (await peer.ask(b"GET /x HTTP/1.1\r\nhost: h\r\n\r\n"))[2]["path"] == ["x"]
+
+
+async def test_i11_whatever_a_request_brings_about_ends_its_connection_only() -> None:
+    """A successful answer to CONNECT is the end of HTTP, and h11 lets no body follow it."""
+    faults: list[Exception] = []
+    async with _served(_echo, faults) as peer:
+        await peer.stream.send_all(b"CONNECT h:1 HTTP/1.1\r\nhost: h\r\n\r\n")
+        assert await peer.rest() == b""
+        assert [type(fault).__name__ for fault in faults] == ["LocalProtocolError"]
+
+
 async def test_a_body_over_the_limit_is_refused_before_it_is_held() -> None:
     async with _served(_echo) as peer:
         head = b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: %d\r\n\r\n" % (MAX_BODY * 2)
@@ -193,12 +221,17 @@ async def test_a_connection_that_asks_nothing_ends_sooner(
         assert trio.current_time() - start == HEAD_WITHIN
 
 
-@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nhost: h\r\n\r\n"])
+@pytest.mark.parametrize(
+    "before",
+    [b"", b"GET / HTTP/1.1\r\nhost: h\r\n\r\n", b"HEAD / HTTP/1.1\r\nhost: h\r\n\r\n"],
+)
 async def test_a_head_that_does_not_end_is_told_so(
     before: bytes, autojump_clock: trio.testing.MockClock
 ) -> None:
     async with _served(_echo) as peer:
-        if before:
+        if before.startswith(b"HEAD"):
+            await peer.ask_head(before)
+        elif before:
             await peer.ask(before)
         start = trio.current_time()
         status, headers, body = await peer.ask(b"GET / HTTP/1.1\r\nho")
