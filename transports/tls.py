@@ -27,6 +27,7 @@ from fleetgate.transports.stream import StreamLink, lost
 from fleetgate.transports.tcp import bind, connect, peer_of, within_deadline
 
 _MISMATCH: Final = "KEY_VALUES_MISMATCH"
+_IGNORE_CUTS: Final = getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
 
 
 def client_context(files: TlsFiles | None) -> ssl.SSLContext:
@@ -35,8 +36,7 @@ def client_context(files: TlsFiles | None) -> ssl.SSLContext:
     Raises: `AddressError`, which names the file and what is wrong with it.
     """
     files = files or TlsFiles()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = _context(ssl.PROTOCOL_TLS_CLIENT)
     if files.ca is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
     else:
@@ -51,12 +51,19 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
 
     Raises: `AddressError`, which names the file and what is wrong with it.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = _context(ssl.PROTOCOL_TLS_SERVER)
     _load_pair(context, files)
     if files.ca is not None:
         _load_ca(context, files.ca)
         context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _context(kind: int) -> ssl.SSLContext:
+    context = ssl.SSLContext(kind)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Python 3.11.0 to 3.11.2 set it with OpenSSL 3, and then take a cut for an orderly end.
+    context.options &= ~_IGNORE_CUTS
     return context
 
 

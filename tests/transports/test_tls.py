@@ -196,6 +196,16 @@ async def test_an_end_without_tlss_goodbye_is_no_orderly_end(certificates) -> No
             await near.receive()
 
 
+def test_a_cut_is_no_end_whatever_python_sets(certificates) -> None:
+    """Python 3.11.0 to 3.11.2 set it, others do not, and both must read a cut the same."""
+    ignores = getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    for context in (
+        client_context(certificates.dialling()),
+        server_context(certificates.listening()),
+    ):
+        assert not context.options & ignores
+
+
 def test_tls_1_2_at_least(certificates) -> None:
     for context in (
         client_context(certificates.dialling()),
