@@ -168,7 +168,7 @@ def _private_directory(path: str) -> str:
     """The directory of the socket: made if there is none, else refused unless it is ours alone."""
     parent = os.path.dirname(path) or "."
     try:
-        _make_directories(Path(parent))
+        make_private(Path(parent))
         status = os.stat(parent)
     except OSError as error:
         raise ListenFailed(f"cannot make the directory {parent}: {reason(error)}") from error
@@ -188,12 +188,15 @@ def _private_directory(path: str) -> str:
     return parent
 
 
-def _make_directories(path: Path) -> None:
-    """Like `mkdir -p`, with 0700 for every one that is made and none changed that is there."""
+def make_private(path: Path) -> None:
+    """Like `mkdir -p`, with 0700 for every one that is made and none changed that is there.
+
+    Raises: `OSError`.
+    """
     if path.is_dir():
         return
     if path.parent != path:
-        _make_directories(path.parent)
+        make_private(path.parent)
     try:
         path.mkdir(0o700)
     except FileExistsError:

@@ -17,6 +17,7 @@ from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.script import ECHO, load_script
 from fleetgate.gateway.local.script_play import Stage
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
+from fleetgate.transports.unix import make_private
 
 WORKER: Final = "here"
 """What the one worker of a pool is called within it."""
@@ -57,7 +58,7 @@ class LocalKeeper:
     async def _run(self, task_status: trio.TaskStatus[str]) -> None:
         pool = self.entry
         script = load_script(pool.script) if pool.script else ECHO
-        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._state)  # beside a journal in memory the admin socket lies above it
         observer = self._observer.up(pool.address)
         reason = "cancelled"
         try:

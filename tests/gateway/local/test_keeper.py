@@ -64,6 +64,13 @@ async def test_a_run_goes_from_its_start_to_its_end(hub: Hub, tmp_path: Path) ->
     assert hub.worker(WORKER).liveness is Liveness.AWAY
 
 
+async def test_directories_it_makes_are_the_users_alone(hub: Hub, tmp_path: Path) -> None:
+    """With a journal in memory the admin socket lies in one of them, and refuses any other."""
+    async with kept(hub, tmp_path, SeenEntry()):
+        for made in (tmp_path / "a", tmp_path / "a" / "state"):
+            assert made.stat().st_mode & 0o777 == 0o700
+
+
 async def test_runs_beyond_the_limit_wait_in_line(hub: Hub, tmp_path: Path) -> None:
     async with kept(hub, tmp_path, SeenEntry(), max_running=1):
         first = await started(hub, "1", RunSpec(Prompt("hang")))
