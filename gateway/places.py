@@ -9,8 +9,12 @@ from typing import Final, TypeAlias
 
 import attrs
 
+from fleetgate.transports.address import DEFAULT_PORTS
+
 _UNIX: Final = "unix:"
-_HOST_PORT: Final = re.compile(r"(?:[a-z]+:(?://)?)?(\[[^\]]*\]|[^:/\[\]]*):(\d+)(?:/.*)?", re.I)
+_HOST: Final = r"(\[[^\]]*\]|[^:/\[\]]*)"
+_HOST_PORT: Final = re.compile(rf"(?:[a-z]+:(?://)?)?{_HOST}:(\d+)(?:/.*)?", re.I)
+_WEB_HOST: Final = re.compile(rf"(wss?)://{_HOST}(?:/.*)?", re.I)
 _ANY_HOST: Final = frozenset({"", "0.0.0.0", "::", "*"})
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
 
@@ -43,11 +47,14 @@ def place_of(address: str) -> Place:
     """Where an address leads to, whatever its scheme; None where that cannot be told."""
     if address.startswith(_UNIX):
         return UnixPlace(address.removeprefix(_UNIX).removeprefix("//"))
-    found = _HOST_PORT.fullmatch(address)
-    if found is None or int(found.group(2)) > 65535:
+    if web := _WEB_HOST.fullmatch(address):
+        host, port = web.group(2), DEFAULT_PORTS[web.group(1).lower()]
+    elif (found := _HOST_PORT.fullmatch(address)) and int(found.group(2)) <= 65535:
+        host, port = found.group(1), int(found.group(2))
+    else:
         return None
-    host = found.group(1).strip("[]").lower()
-    return TcpPlace("127.0.0.1" if host == "localhost" else host, int(found.group(2)))
+    host = host.strip("[]").lower()
+    return TcpPlace("127.0.0.1" if host == "localhost" else host, port)
 
 
 def collide(one: Place, other: Place) -> bool:
