@@ -82,8 +82,8 @@ class GrpcConnection(H2Protocol):
         """A GOAWAY was sent or came: no new calls."""
         self.certificate: Mapping[str, Any] = {}
         """What TLS has verified of the peer, known before its first byte is read."""
-        self.gone = False
-        """The transport is done with us."""
+        self.gone = trio.Event()
+        """The transport is done with us: the socket is closed."""
         self.when_gone: Callable[[], None] = _nothing
         self._transport: Transport | None = None
         self._blocked = False
@@ -189,7 +189,7 @@ class GrpcConnection(H2Protocol):
         return False
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self.gone = True
+        self.gone.set()
         self.when_gone()
         strerror = exc.strerror if isinstance(exc, OSError) else None
         self.fail(f"the connection was lost: {strerror}" if strerror else "the peer ended it")
@@ -276,6 +276,11 @@ class GrpcConnection(H2Protocol):
         except H2Error:
             # It has ended in HTTP/2: nothing will be sent, and the call is about to be told.
             return CHUNK
+
+    @property
+    def attached(self) -> bool:
+        """Whether it has, or had, a transport."""
+        return self._transport is not None
 
     @property
     def drained(self) -> bool:
@@ -365,7 +370,8 @@ class GrpcConnection(H2Protocol):
         transport.write(self.h2.go_away(error, reason))
 
     def end(self, reason: str) -> None:
-        """Close it, behind what is on its way."""
+        """Close it, behind what is on its way: `gone` may never come of a peer that does not
+        read."""
         if self._transport is not None:
             self._transport.close()
         self._over(reason)

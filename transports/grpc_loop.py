@@ -63,6 +63,7 @@ class Loop:
             extra = {"ssl": context, "ssl_shutdown_timeout": close_timeout}
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             factory = partial(_given, connection)
             if connection.client:
                 if context is not None:
@@ -75,7 +76,7 @@ class Loop:
             connection.fail("the handshake did not come to its end")
             plain.close()
             raise
-        if not connection.gone:
+        if not connection.gone.is_set():
             self._transports.add(transport)
             connection.when_gone = partial(self._transports.discard, transport)
 

@@ -13,7 +13,11 @@ from fleetgate.transports.api import DialFailed
 Headers: TypeAlias = list[tuple[str, str]]
 
 CONTENT_TYPE: Final = "application/grpc"
-ANSWER: Final[Headers] = [(":status", "200"), ("content-type", CONTENT_TYPE)]
+ANSWER: Final[Headers] = [
+    (":status", "200"),
+    ("content-type", CONTENT_TYPE),
+    ("grpc-accept-encoding", "identity"),
+]
 """The head of every answer."""
 
 _NAME: Final = re.compile(r"[0-9a-z_.-]+")

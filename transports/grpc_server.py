@@ -71,6 +71,8 @@ class ServerConnection(GrpcConnection):
     ) -> None:
         super().__init__(client=False)
         use = options.grpc or GrpcOptions()
+        self.running = 0
+        """Handlers at work, those of calls that were cut among them."""
         self._peer = peer
         self._options = options
         self._routes = routes
@@ -80,7 +82,8 @@ class ServerConnection(GrpcConnection):
         self._pings = PingWatch(use.pings_allowed_every)
 
     def on_request(self, stream_id: int, headers: dict[str, str]) -> None:
-        if self.retired or len(self.calls) >= CALLS or self._full(len(self._fresh)):
+        fresh = len(self._fresh)
+        if self.retired or self.running + fresh >= CALLS or self._full(fresh):
             self.reset(stream_id, ErrorCodes.REFUSED_STREAM)
             return
         if headers.get(":method") != "POST":
@@ -211,7 +214,15 @@ class GrpcListener(Listener):
     ) -> None:
         def start(link: ServedLink, route: Route, seconds: float | None) -> None:
             self._links += 1
-            calls.start_soon(self._serve_call, _serving(route, handler, link), link, seconds)
+            connection.running += 1
+            calls.start_soon(serve_call, _serving(route, handler, link), link, seconds)
+
+        async def serve_call(serving: Handler, link: ServedLink, seconds: float | None) -> None:
+            try:
+                await self._serve_call(serving, link, seconds)
+            finally:
+                self._links -= 1
+                connection.running -= 1
 
         connection = ServerConnection(
             peer_of(stream), self._options, self._routes, start, self._full
@@ -220,10 +231,19 @@ class GrpcListener(Listener):
         try:
             if await self._shake_hands(stream, connection):
                 await connection.lost.wait()
+            await self._part(connection)
         finally:
             self._connections.discard(connection)
             connection.retire()
             connection.end("the listener ended it")
+
+    async def _part(self, connection: ServerConnection) -> None:
+        """Wait until its socket is closed. What a peer does not take does not keep it open."""
+        if connection.attached:
+            connection.end("the handshake failed")
+            with trio.move_on_after(self._options.close_timeout):
+                await connection.gone.wait()
+        connection.fail("the peer took nothing more")
 
     async def _shake_hands(self, stream: trio.SocketStream, connection: ServerConnection) -> bool:
         """Whether the peer has shown in time that it speaks HTTP/2."""
@@ -252,16 +272,13 @@ class GrpcListener(Listener):
         return False
 
     async def _serve_call(self, handler: Handler, link: ServedLink, seconds: float | None) -> None:
-        try:
-            if seconds is None:
-                await serve_link(link, handler, self._report)
-                return
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(link.expire, seconds)
-                await serve_link(link, handler, self._report)
-                nursery.cancel_scope.cancel()
-        finally:
-            self._links -= 1
+        if seconds is None:
+            await serve_link(link, handler, self._report)
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(link.expire, seconds)
+            await serve_link(link, handler, self._report)
+            nursery.cancel_scope.cancel()
 
 
 def _serving(route: Route, handler: Handler, link: ServedLink) -> Handler:

@@ -330,7 +330,7 @@ def test_its_end_is_told_once(ends: Ends) -> None:
     ends.server.connection_lost(None)
     assert call.told == ["the first"]
     assert ends.server.why == "the first"
-    assert ends.server.gone
+    assert ends.server.gone.is_set()
     assert ends.server.room(1) == 0
 
 

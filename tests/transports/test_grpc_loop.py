@@ -45,7 +45,7 @@ async def test_what_is_open_at_its_end_is_closed() -> None:
         async with open_loop() as loop:
             client = ClientConnection("here")
             await loop.adopt(near, client, close_timeout=1)
-        assert client.gone
+        assert client.gone.is_set()
         assert client.lost.is_set()
 
 

@@ -13,6 +13,7 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, PingAckReceived
 from h2.settings import SettingCodes
 
+from fleetgate.transports import grpc_link, grpc_server
 from fleetgate.transports.address import parse_address
 from fleetgate.transports.api import (
     DialFailed,
@@ -39,16 +40,32 @@ from fleetgate.transports.open import open_dialer, open_listener
 from fleetgate.transports.tcp import connect
 
 MESSAGE = prefixed(b"hello")
+PING = b"\0\0\x08\x06\0\0\0\0\0" + b"12345678"
 
 
-def noted(options: Options | None = None) -> tuple[Options, list[tuple[str, str]]]:
+class Reports:
+    """What a listener reports. A peer may see an end before it is reported, so it is waited for."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, str]] = []
+        self._came = trio.Event()
+
+    def __call__(self, what: str, why: BaseException | None) -> None:
+        self.all.append((what, str(why)))
+        self._came.set()
+
+    async def wait(self, count: int) -> list[tuple[str, str]]:
+        """All of them, once there are so many."""
+        while len(self.all) < count:
+            self._came = trio.Event()
+            await self._came.wait()
+        return self.all
+
+
+def noted(options: Options | None = None) -> tuple[Options, Reports]:
     """Options, and what their listener reports."""
-    reports: list[tuple[str, str]] = []
-
-    def report(what: str, why: BaseException | None) -> None:
-        reports.append((what, str(why)))
-
-    return attrs.evolve(options or talking(), report=report), reports
+    reports = Reports()
+    return attrs.evolve(options or talking(), report=reports), reports
 
 
 async def echoes(url: str, options: Options | None = None) -> bool:
@@ -207,7 +224,7 @@ async def test_calls_that_are_opened_and_cut() -> None:
         assert await window_is_whole(raw)
         assert await echoes(url)
     assert started < 1000
-    assert reports == []
+    assert reports.all == []
 
 
 FLOOD = int(os.environ.get("FLEETGATE_FLOOD", "500"))
@@ -235,7 +252,62 @@ async def test_calls_whose_handler_raises() -> None:
             done += batch
             raw.seen.clear()
         assert await window_is_whole(raw)
-    assert reports == [("handler_failed", "a bug")] * FLOOD
+    assert reports.all == [("handler_failed", "a bug")] * FLOOD
+
+
+async def test_calls_that_are_cut_while_their_handlers_are_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a peer has at work here is bounded by handlers, not by calls that still live."""
+    monkeypatch.setattr(grpc_server, "CALLS", 3)
+    busy = trio.Event()
+
+    async def handler(link: Link) -> None:
+        await busy.wait()
+
+    async with serving(handler) as url, raw_client(url) as raw:
+        for _ in range(3):
+            call = raw.request(TALK)
+            await raw.flush()
+            raw.h2.ping(b"started?")
+            await raw.flush()
+            await raw.until(PingAckReceived)
+            raw.h2.reset_stream(call, ErrorCodes.CANCEL)
+        refused = raw.request(TALK)
+        await raw.flush()
+        assert await raw.outcome(refused) == {"reset": str(int(ErrorCodes.REFUSED_STREAM))}
+        async with raw_client(url) as other:
+            call = other.request(TALK)
+            await other.flush()
+            busy.set()
+            assert (await other.outcome(call))["grpc-status"] == "0"
+
+
+async def test_one_connection_holds_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grpc_link, "HELD", 300_000)
+    busy = trio.Event()
+
+    async def handler(link: Link) -> None:
+        await busy.wait()
+        await echo(link)
+
+    async with serving(handler) as url, raw_client(url) as raw:
+        calls: list[int] = []
+        for _ in range(4):
+            calls.append(raw.request(TALK))
+            for _ in range(10):
+                raw.h2.send_data(calls[-1], prefixed(bytes(10_000)))
+            await raw.flush()
+        raw.h2.ping(b"received")
+        await raw.flush()
+        await raw.until(PingAckReceived)
+        busy.set()
+        raw.h2.increment_flow_control_window(1 << 20)
+        for call in calls[:3]:
+            raw.h2.reset_stream(call)
+        await raw.flush()
+        assert (await raw.outcome(calls[3]))["grpc-status"] == "8"
+        assert await window_is_whole(raw)
 
 
 async def test_more_calls_than_there_may_be() -> None:
@@ -250,7 +322,7 @@ async def test_more_calls_than_there_may_be() -> None:
         fourth = raw.request(TALK, end=True)
         await raw.flush()
         assert (await raw.outcome(fourth))["grpc-status"] == "0"
-    assert reports == [("links_full", "None")]
+    assert reports.all == [("links_full", "None")]
 
 
 async def test_too_many_pings() -> None:
@@ -317,7 +389,8 @@ async def test_a_browser_is_told() -> None:
         assert got.startswith(b"HTTP/1.1 505 ")
         assert got.endswith(b"speaks gRPC, over HTTP/2\n")
         assert await echoes(url)
-    assert reports == [("handshake_failed", "the peer does not speak HTTP/2")]
+        await reports.wait(1)
+    assert reports.all == [("handshake_failed", "the peer does not speak HTTP/2")]
 
 
 @pytest.mark.parametrize("data", [b"\x16\x03\x01\x00\xa5\x01", b"\0" * 64, b"\xff" * 64])
@@ -326,14 +399,40 @@ async def test_noise(data: bytes) -> None:
     async with serving(echo, options) as url:
         assert await say(url, data) == b""
         assert await echoes(url)
-    assert len(reports) == 1
+        await reports.wait(1)
+    assert len(reports.all) == 1
 
 
 async def test_a_slow_preface_is_given_up() -> None:
     options, reports = noted(attrs.evolve(talking(), handshake_timeout=0.05))
     async with serving(echo, options) as url:
         assert await say(url, b"PRI * HTTP/2.0\r\n") == b""
-    assert reports == [("handshake_failed", "the handshake took too long")]
+        await reports.wait(1)
+    assert reports.all == [("handshake_failed", "the handshake took too long")]
+
+
+async def test_a_slow_tls_handshake_is_given_up(certificates) -> None:
+    options, reports = noted(
+        attrs.evolve(talking(), handshake_timeout=0.05, tls=certificates.listening())
+    )
+    async with serving(echo, options) as url:
+        for hello in (b"", b"\x16\x03\x01"):
+            assert await say(url, hello) == b""
+        await reports.wait(2)
+    assert reports.all == [("handshake_failed", "the handshake took too long")] * 2
+
+
+async def test_a_peer_that_takes_nothing_keeps_no_socket() -> None:
+    """It asks for too much, is sent away, and does not read that."""
+    options, _ = noted()
+    async with serving(echo, options) as url, raw_client(url) as raw:
+        call = raw.request(TALK)
+        raw.h2.send_data(call, MESSAGE)
+        await raw.flush()
+        with suppress(trio.BrokenResourceError):
+            while True:
+                await raw.stream.send_all(PING * 10_000)
+        assert await echoes(url)
 
 
 async def test_more_handshakes_than_there_may_be() -> None:
@@ -341,14 +440,16 @@ async def test_more_handshakes_than_there_may_be() -> None:
     async with serving(echo, options) as url:
         async with await connect(parse_address(url)):
             assert await say(url, b"") == b""
-        assert reports == [("handshakes_full", "None")]
+            await reports.wait(1)
+        assert reports.all == [("handshakes_full", "None")]
 
 
 async def test_more_connections_than_there_may_be_links() -> None:
     options, reports = noted(attrs.evolve(talking(), max_links=1))
     async with serving(echo, options) as url, raw_client(url):
         assert await say(url, b"") == b""
-    assert reports == [("links_full", "None")]
+        await reports.wait(1)
+    assert reports.all == [("links_full", "None")]
 
 
 async def test_tls_and_none_do_not_mix(certificates, strangers) -> None:
@@ -363,7 +464,8 @@ async def test_tls_and_none_do_not_mix(certificates, strangers) -> None:
             with pytest.raises(DialRefused, match="does not hold"):
                 await dialer.dial()
         assert await echoes(url, dialling)
-    assert [what for what, _ in reports] == ["handshake_failed"] * 2
+        await reports.wait(2)
+    assert [what for what, _ in reports.all] == ["handshake_failed"] * 2
     async with serving(echo) as url:
         async with open_dialer(url.replace("grpc:", "grpcs:"), dialling) as dialer:
             with pytest.raises(DialFailed, match="no TLS handshake"):
@@ -377,7 +479,8 @@ async def test_a_client_without_the_certificate_that_is_demanded(certificates) -
     async with serving(echo, listening) as url, open_dialer(url, dialling) as dialer:
         with pytest.raises(DialFailed):
             await dialer.dial()
-    assert [what for what, _ in reports] == ["handshake_failed"]
+        await reports.wait(1)
+    assert [what for what, _ in reports.all] == ["handshake_failed"]
 
 
 # --- its end
