@@ -10,7 +10,7 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     add_common,
     add_state,
-    check_reachable,
+    check_entry,
     journal_of,
     settings_of,
 )
@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
     arguments = make_parser().parse_args(argv)
     settings = settings_of(agency.ADAPTER.southbound.settings, arguments.settings)
     address = f"unix:{os.path.abspath(arguments.socket)}"
-    check_reachable("--socket", address)
     entry = Entry("south", "daemon", "agency", address, False, settings)
+    check_entry("--socket", entry)
     log = Log(arguments.log_level)
     return run_controller(Around(NAME, entry, journal_of(arguments.state), log))

@@ -10,7 +10,7 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     add_common,
     add_script,
-    check_reachable,
+    check_entry,
     script_of,
     settings_of,
 )
@@ -40,8 +40,8 @@ def run(argv: Sequence[str]) -> int:
     arguments = make_parser().parse_args(argv)
     settings = settings_of(agency.ADAPTER.northbound.settings, arguments.settings)
     address = f"unix:{os.path.abspath(arguments.socket)}"
-    check_reachable("--socket", address, listens=True)
     entry = Entry("north", "client", "agency", address, True, settings)
+    check_entry("--socket", entry)
     # Nothing is kept, as the genuine daemon keeps nothing across its own restart.
     around = Around(NAME, entry, "memory:", Log(arguments.log_level), ALL_INPUTS)
     return run_worker(around, Playing(script_of(arguments)))

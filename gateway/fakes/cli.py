@@ -12,6 +12,8 @@ from fleetgate.gateway.config_reader import nearest
 FAKES: Final = {
     "agency-client": "fleetgate.gateway.fakes.agency_client",
     "agency-daemon": "fleetgate.gateway.fakes.agency_daemon",
+    "iop-edge": "fleetgate.gateway.fakes.iop_edge",
+    "iop-node": "fleetgate.gateway.fakes.iop_node",
     "kodelet-control-plane": "fleetgate.gateway.fakes.kodelet_control_plane",
     "kodelet-runner": "fleetgate.gateway.fakes.kodelet_runner",
     "rvbox-client": "fleetgate.gateway.fakes.rvbox_client",

@@ -10,7 +10,7 @@ from fleetgate.gateway.fakes.options import (
     GivenToken,
     add_common,
     add_tls,
-    check_reachable,
+    check_entry,
     given,
     milliseconds,
     settings_of,
@@ -59,10 +59,10 @@ def run(argv: Sequence[str]) -> int:
     )
     tls = tls_of(arguments)
     address = _address(arguments.listen, settings.path, encrypted=tls is not None)
-    check_reachable("--listen", address, tls, listens=True)
     token = arguments.token
     grants = () if token is None else (Grant(GivenToken(value=token), "runner"),)
     entry = Entry("south", "runners", "kodelet", address, True, settings, tls, tokens=grants)
+    check_entry("--listen", entry)
     return run_controller(Around(NAME, entry, "memory:", Log(arguments.log_level)))
 
 

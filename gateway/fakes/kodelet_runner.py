@@ -15,7 +15,7 @@ from fleetgate.gateway.fakes.options import (
     add_script,
     add_state,
     add_tls,
-    check_reachable,
+    check_entry,
     given,
     journal_of,
     milliseconds,
@@ -74,9 +74,9 @@ def run(argv: Sequence[str]) -> int:
     )
     script = script_of(arguments)
     address, tls = _address(arguments.server), tls_of(arguments)
-    check_reachable("--server", address, tls)
     token = None if arguments.token is None else GivenToken(value=arguments.token)
     entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
+    check_entry("--server", entry)
     playing = Playing(script, {} if arguments.script else TOOLS, state=arguments.state)
     log = Log(arguments.log_level)
     return run_worker(Around(NAME, entry, journal_of(arguments.state), log, ALL_INPUTS), playing)

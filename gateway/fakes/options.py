@@ -6,16 +6,18 @@ import argparse
 import os
 import typing
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
+from fleetgate.gateway.carrying import options_of
 from fleetgate.gateway.config import ConfigError
-from fleetgate.gateway.config_entries import Grant, Secret
+from fleetgate.gateway.config_entries import Entry, Grant, Secret
 from fleetgate.gateway.config_reader import Flawed, nearest, read
 from fleetgate.gateway.local.script import ECHO, Script, load_script
 from fleetgate.gateway.logs import LEVELS
-from fleetgate.transports.api import AddressError, Options, TlsFiles
+from fleetgate.gateway.registry import adapters
+from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
 
 _T = TypeVar("_T")
@@ -78,22 +80,17 @@ def add_tls(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-key", metavar="FILE", help="its key")
 
 
-def check_reachable(
-    option: str, address: str, tls: TlsFiles | None = None, *, listens: bool = False
-) -> None:
+def check_entry(option: str, entry: Entry) -> None:
     """Whether a peer could be reached there, or come there. Nothing is dialled or bound.
 
     Raises: `BadOption`, with the form that is wanted.
     """
+    side = entry.side(adapters(())[entry.protocol])
     try:
-        check_address(address, Options(CHECKED_FRAMING, CHECKED_LIMIT, tls=tls), listener=listens)
+        options = options_of(entry, side.carriage(entry.settings))
+        check_address(entry.address, options, listener=entry.listens)
     except AddressError as error:
         raise BadOption(f"{option}: {error}") from None
-
-
-CHECKED_FRAMING: Final = "varint"
-CHECKED_LIMIT: Final = 1
-"""What stands in for the carriage of the protocol, which an address says nothing of."""
 
 
 def tls_of(arguments: argparse.Namespace) -> TlsFiles | None:
@@ -140,11 +137,13 @@ def given(**members: Any) -> dict[str, Any]:
 def _types(settings: type[Any]) -> dict[str, Any]:
     """The settings that can be written on a command line, and their types: no tables."""
     types = typing.get_type_hints(settings)
-    return {name: kind for name, kind in types.items() if not _is_tables(kind)}
+    return {name: kind for name, kind in types.items() if _is_word(kind)}
 
 
-def _is_tables(kind: Any) -> bool:
-    return any(attrs.has(inner) for inner in typing.get_args(kind) if isinstance(inner, type))
+def _is_word(kind: Any) -> bool:
+    if kind in (str, bool, int, float) or typing.get_origin(kind) is typing.Literal:
+        return True
+    return typing.get_origin(kind) is tuple and typing.get_args(kind)[0] is str
 
 
 def _defaults(settings: type[Any]) -> str:

@@ -13,7 +13,7 @@ from fleetgate.gateway.fakes.options import (
     add_script,
     add_state,
     add_tls,
-    check_reachable,
+    check_entry,
     journal_of,
     script_of,
     settings_of,
@@ -62,8 +62,8 @@ def run(argv: Sequence[str]) -> int:
         shells=list(available_shells()),
     )
     tls, script = tls_of(arguments), script_of(arguments)
-    check_reachable("--connect", arguments.connect, tls)
     entry = Entry("north", "server", "rvbox", arguments.connect, False, settings, tls)
+    check_entry("--connect", entry)
     log = Log(arguments.log_level)
     inputs = frozenset({InputKind.SHELL})
     around = Around(NAME, entry, journal_of(arguments.state), log, inputs)

@@ -10,7 +10,7 @@ from fleetgate.gateway.fakes.options import (
     add_common,
     add_state,
     add_tls,
-    check_reachable,
+    check_entry,
     grants_of,
     journal_of,
     settings_of,
@@ -49,8 +49,8 @@ def run(argv: Sequence[str]) -> int:
     arguments = make_parser().parse_args(argv)
     settings = settings_of(rvbox.ADAPTER.southbound.settings, arguments.settings)
     tls, grants = tls_of(arguments), grants_of("--token", arguments.token)
-    check_reachable("--listen", arguments.listen, tls, listens=True)
     address = arguments.listen
     entry = Entry("south", "hosts", "rvbox", address, True, settings, tls, tokens=grants)
+    check_entry("--listen", entry)
     log = Log(arguments.log_level)
     return run_controller(Around(NAME, entry, journal_of(arguments.state), log))

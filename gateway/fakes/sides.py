@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,8 @@ from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER
 from fleetgate.gateway.fakes.played import Played, Tool
 from fleetgate.gateway.fakes.running import Around, run_fake
 from fleetgate.gateway.fakes.small import LOCAL, Small
+from fleetgate.gateway.local.adapters import Adapters, open_adapters
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.script import ECHO, Script
 from fleetgate.gateway.local.script_play import Stage
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
@@ -34,13 +36,20 @@ tests have more than some ten."""
 @attrs.frozen(slots=True)
 class Playing:
     """How a fake's worker works: by a script, and by tools that stand before it. `execute`: it
-    really executes commands, and plays nothing. `state` is kept; None: nothing is."""
+    really executes commands, and plays nothing; with `pool` it does what that can. `state` is
+    kept; None: nothing is."""
 
     script: Script = ECHO
     tools: Mapping[str, Tool] = NOTHING
     execute: bool = False
     state: str | None = None
     max_running: int = MOST_RUNS
+    pool: LocalPool | None = None
+
+    @property
+    def plays(self) -> bool:
+        """Whether runs are played, and not really carried out."""
+        return not self.execute and self.pool is None
 
 
 def run_controller(around: Around) -> int:
@@ -58,19 +67,20 @@ def run_worker(around: Around, playing: Playing) -> int:
 
     async def serve(small: Small, writer: LineWriter) -> str:
         stage = Stage(playing.script, _cutting(small))
-        with ExitStack() as stack:
+        seen = LinkObserver(around.log, Counters(), LOCAL, "this process")
+        async with AsyncExitStack() as stack:
             state = kept or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             settings = LocalSettings(state, playing.max_running)
-            worker = LocalWorker(
-                WorkerId(f"{LOCAL}/fake"),
-                LOCAL,
-                small.hub,
-                settings,
-                LinkObserver(around.log, Counters(), LOCAL, "this process"),
-                None if playing.execute else Played(stage, playing.tools),
-            )
+            adapters: Adapters | None = Played(stage, playing.tools)
+            if playing.pool is not None:
+                pool = open_adapters(playing.pool, state, stage, seen.fault)
+                adapters = await stack.enter_async_context(pool)
+            elif playing.execute:
+                adapters = None
+            id = WorkerId(f"{LOCAL}/fake")
+            worker = LocalWorker(id, LOCAL, small.hub, settings, seen, adapters)
             await small.nursery.start(worker.serve)
-            emit = emit_nothing if playing.execute else stage.emit
+            emit = stage.emit if playing.plays else emit_nothing
             return await FrontEnd(small, LineReader(), writer, WORKER, emit).serve()
 
     return run_fake(around, serve)

@@ -83,5 +83,7 @@ def config_of(entry: Entry, name: str, journal: str) -> Config:
     """The config of a small gateway."""
     settings = GatewaySettings(journal, name=name)
     if entry.facing == "south":
-        return Config("", settings, (entry,), (), (Route(OPERATOR, entry.name),))
+        # Control clients of some protocols come in where its workers do, by the entry's own name.
+        routes = (Route(OPERATOR, entry.name), Route(entry.name, entry.name))
+        return Config("", settings, (entry,), (), routes)
     return Config("", settings, (), (entry,), (Route(entry.name, LOCAL),))

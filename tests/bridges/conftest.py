@@ -60,11 +60,12 @@ class Expected:
     @property
     def answers(self) -> str:
         """How the controller answers an approval: "approval", "input", or "" for not at all."""
-        if self.arrives("approval") == "approval":
-            return "approval"
-        asked_by_line = self.south if self.south["answers"] == "input" else self.north
-        reaches = self.takes_input if asked_by_line is self.south else self.north["input"]
-        return "input" if reaches else ""
+        by_worker, by_gateway = self.south["answers"], self.north["answers"]
+        if by_worker == "input":
+            return "input" if self.takes_input else ""
+        if by_worker == "approval" and by_gateway == "input":
+            return "input" if self.north["input"] else ""
+        return by_gateway if by_worker else ""
 
     @property
     def continues(self) -> str:

@@ -1,0 +1,103 @@
+"""`gateway fake iop-edge`: an edge of nodes, with EdgeControl, steered by JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tomllib
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fleetgate.gateway.config_entries import Entry, Grant
+from fleetgate.gateway.config_files import read_regular
+from fleetgate.gateway.fakes.options import (
+    BadOption,
+    GivenToken,
+    add_common,
+    add_state,
+    add_tls,
+    check_entry,
+    given,
+    journal_of,
+    settings_of,
+    tls_of,
+)
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.gateway.fakes.sides import run_controller
+from fleetgate.gateway.logs import Log
+from fleetgate.protocols import iop
+
+NAME = "iop-edge"
+DIGITS: Final = 12
+"""Of a token's digest, in the id of a node whose token names none."""
+
+MAX_CONFIG: Final = 4 << 20
+"""Bytes of a configuration: what one message of the protocol may have."""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its command line."""
+    parser = argparse.ArgumentParser(
+        prog=f"gateway fake {NAME}",
+        description="Plays an edge, for nodes and for control clients; operations are JSON lines.",
+    )
+    parser.add_argument("--listen", required=True, metavar="URL", help="grpc://HOST:PORT")
+    parser.add_argument(
+        "--token",
+        action="append",
+        required=True,
+        metavar="T[=NODE_ID]",
+        help="let in who shows T, as NODE_ID; repeatable",
+    )
+    parser.add_argument(
+        "--node-config", metavar="FILE", help="what nodes are sent, as TOML or JSON (.json)"
+    )
+    add_state(parser)
+    add_tls(parser)
+    add_common(parser, iop.ADAPTER.southbound.settings)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run it; answers its exit code."""
+    arguments = make_parser().parse_args(argv)
+    settings = settings_of(
+        iop.ADAPTER.southbound.settings,
+        arguments.settings,
+        control=True,
+        **given(config=_config(arguments.node_config)),
+    )
+    tls, grants = tls_of(arguments), nodes_of(arguments.token)
+    entry = Entry("south", "nodes", "iop", arguments.listen, True, settings, tls, tokens=grants)
+    check_entry("--listen", entry)
+    log = Log(arguments.log_level)
+    return run_controller(Around(NAME, entry, journal_of(arguments.state), log))
+
+
+def nodes_of(words: Sequence[str]) -> tuple[Grant, ...]:
+    """Whom each token lets in.
+
+    Raises: `BadOption`, which repeats no token.
+    """
+    grants: list[Grant] = []
+    for word in words:
+        token, _, id = word.partition("=")
+        if not token:
+            raise BadOption("--token: expected T or T=NODE_ID, got no token")
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        grants.append(Grant(GivenToken(value=token), id or f"node-{digest[:DIGITS]}"))
+    ids = [grant.id for grant in grants]
+    if twice := next((id for id in ids if ids.count(id) > 1), None):
+        raise BadOption(f"--token: two tokens have the node id {twice}; each needs its own")
+    return tuple(grants)
+
+
+def _config(path: str | None) -> Any:
+    if path is None:
+        return None
+    try:
+        text = read_regular(path, MAX_CONFIG).decode()
+        return json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise BadOption(f"--node-config: {path} cannot be read: {error}") from None

@@ -1,0 +1,58 @@
+"""`gateway fake iop-node`: a node, which with --exec really executes commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.options import (
+    GivenToken,
+    add_common,
+    add_script,
+    add_tls,
+    check_entry,
+    script_of,
+    settings_of,
+    tls_of,
+)
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
+from fleetgate.gateway.fakes.small import LOCAL
+from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.logs import Log
+from fleetgate.protocols import iop
+
+NAME = "iop-node"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its command line."""
+    parser = argparse.ArgumentParser(
+        prog=f"gateway fake {NAME}",
+        description="Plays a node. With --exec it really executes commands, and the profiles of "
+        "what its edge configures. Without it, and without a script, every run says its input "
+        "and succeeds.",
+    )
+    parser.add_argument("--connect", required=True, metavar="URL", help="the edge")
+    parser.add_argument("--token", required=True, metavar="T", help="what is shown to the edge")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--exec", action="store_true", dest="execute")
+    add_script(how)
+    add_tls(parser)
+    add_common(parser, iop.ADAPTER.northbound.settings)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run it; answers its exit code."""
+    arguments = make_parser().parse_args(argv)
+    settings = settings_of(iop.ADAPTER.northbound.settings, arguments.settings)
+    tls, script = tls_of(arguments), script_of(arguments)
+    token = GivenToken(value=arguments.token)
+    entry = Entry("north", "edge", "iop", arguments.connect, False, settings, tls, token)
+    check_entry("--connect", entry)
+    pool = LocalPool(LOCAL, ("cli",)) if arguments.execute else None
+    inputs = ALL_INPUTS if pool is None else pool.inputs
+    around = Around(NAME, entry, "memory:", Log(arguments.log_level), inputs)
+    return run_worker(around, Playing(script, pool=pool))

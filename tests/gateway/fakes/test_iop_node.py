@@ -1,0 +1,59 @@
+"""`gateway fake iop-node`, seen by its edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from fleetgate.gateway.fakes.iop_node import make_parser
+from fleetgate.protocols import iop
+
+
+def test_help_names_every_time_and_limit_of_the_protocol() -> None:
+    squeezed = "".join(make_parser().format_help().split())
+    for name in iop.ADAPTER.northbound.settings.__annotations__:
+        assert f"{name}=" in squeezed
+
+
+@pytest.fixture
+def edge(fakes: Callable[..., Any], request: pytest.FixtureRequest) -> Iterator[Any]:
+    """An edge with its node there, which gets the words of the test's parameter."""
+    edge = fakes("iop-edge", "--listen", "grpc://127.0.0.1:0", "--token", "t=n1")
+    url = edge.until(event="ready")["address"]
+    fakes("iop-node", "--connect", url, "--token", "t", *request.param)
+    edge.until(event="worker", state="ready")
+    return edge
+
+
+def ended(edge: Any, **given: Any) -> dict[str, Any]:
+    edge.tell(op="start", id="1", run="a", **given)
+    edge.tell(op="follow", id="2", run="a")
+    edge.tell(op="wait", id="3", run="a")
+    return edge.until(id="3")
+
+
+@pytest.mark.parametrize("edge", [()], indirect=True)
+def test_a_run_says_its_input(edge: Any) -> None:
+    edge.tell(op="start", id="1", run="a", input={"prompt": "say this"})
+    edge.tell(op="follow", id="2", run="a")
+    assert edge.until(type="TextProduced")["text"] == "say this"
+    edge.tell(op="wait", id="3", run="a")
+    assert edge.until(id="3")["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("edge", [("--exec",)], indirect=True)
+def test_a_command_is_really_executed(edge: Any) -> None:
+    run = ended(edge, input={"argv": ["sh", "-c", "echo done; exit 3"]})
+    assert (run["state"], run["outcome"]["exit_code"]) == ("failed", 3)
+
+
+def test_a_wrong_token_is_final(fakes: Callable[..., Any]) -> None:
+    edge = fakes("iop-edge", "--listen", "grpc://127.0.0.1:0", "--token", "t")
+    url = edge.until(event="ready")["address"]
+    node = fakes("iop-node", "--connect", url, "--token", "wrong")
+    node.process.wait(timeout=20)
+    code, said = node.end()
+    assert code == 3
+    assert "refused it for good" in said
