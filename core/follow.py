@@ -45,6 +45,12 @@ class Follower:
             self._slot.leave()
             self._slot = None
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether it has all that is committed by now."""
+        slot = self._slot
+        return self._all_read if slot is None else slot.visible_seq <= self._cursor
+
     def __aiter__(self) -> Follower:
         return self
 

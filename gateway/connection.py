@@ -149,6 +149,10 @@ class Driver:
         """The gateway stops: have the peer told."""
         self._call(self._connection.drain)
 
+    async def catch_up(self) -> None:
+        """Wait until the peer was given all that is committed of what it follows."""
+        await self._followers.caught_up()
+
     async def finish(self) -> None:
         """Send what is left, then end the link in order (`drain` comes before)."""
         with trio.move_on_after(CLOSE_WITHIN):

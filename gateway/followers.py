@@ -9,6 +9,7 @@ import trio
 
 from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Recorded
+from fleetgate.core.follow import Follower
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.gateway.outbox import Outbox
@@ -41,6 +42,8 @@ class Followers:
         """Held by the one follower that fetches: of all that wait behind a slow peer, one has a
         batch in hand."""
         self._scopes: dict[RunId, trio.CancelScope] = {}
+        self._cursors: dict[RunId, Follower] = {}
+        self._moved: trio.Event | None = None
 
     def follow(self, nursery: trio.Nursery, run: RunId, after: Seq) -> None:
         """Deliver the run's events above `after`, in place of what was followed of it before.
@@ -51,25 +54,50 @@ class Followers:
         if len(self._scopes) >= MAX_FOLLOWED:
             raise TooMany(f"a link may follow {MAX_FOLLOWED} runs")
         scope = self._scopes[run] = trio.CancelScope()
-        nursery.start_soon(self._deliver, run, after, scope)
+        follower = self._cursors[run] = self._hub.follow(run, after)
+        nursery.start_soon(self._deliver, run, follower, scope)
 
     def unfollow(self, run: RunId) -> None:
         """Deliver no more of the run, from this moment on."""
         scope = self._scopes.pop(run, None)
         if scope is not None:
             scope.cancel()
+        self._cursors.pop(run, None)
+        self._tell()
 
-    async def _deliver(self, run: RunId, after: Seq, scope: trio.CancelScope) -> None:
-        with scope, self._hub.follow(run, after) as follower:
-            try:
-                while True:
-                    await follower.wait()
-                    async with self._fetching:
-                        await self._outbox.wait_room()
-                        batch = await follower.take()
-                        # A cancelled follower must not deliver what it already has in hand.
-                        await trio.lowlevel.checkpoint_if_cancelled()
-                        if batch:
-                            self._give(batch)
-            except Unavailable as refusal:
-                self._failed(refusal)
+    async def caught_up(self) -> None:
+        """Wait until all that is committed of the followed runs was delivered. Ends too where
+        none is followed any more, as when the link is gone."""
+        while not all(follower.caught_up for follower in self._cursors.values()):
+            if self._moved is None:
+                self._moved = trio.Event()
+            await self._moved.wait()
+
+    def _tell(self) -> None:
+        if self._moved is not None:
+            self._moved.set()
+            self._moved = None
+
+    async def _deliver(self, run: RunId, follower: Follower, scope: trio.CancelScope) -> None:
+        try:
+            with scope, follower:
+                await self._deliver_all(follower)
+        finally:
+            if self._cursors.get(run) is follower:
+                del self._cursors[run]
+            self._tell()
+
+    async def _deliver_all(self, follower: Follower) -> None:
+        try:
+            while True:
+                await follower.wait()
+                async with self._fetching:
+                    await self._outbox.wait_room()
+                    batch = await follower.take()
+                    # A cancelled follower must not deliver what it already has in hand.
+                    await trio.lowlevel.checkpoint_if_cancelled()
+                    if batch:
+                        self._give(batch)
+                self._tell()
+        except Unavailable as refusal:
+            self._failed(refusal)

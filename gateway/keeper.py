@@ -26,6 +26,11 @@ STEADY: Final = 30.0
 the longest wait between two dials."""
 
 
+LAST_WORDS: Final = 10.0
+"""Seconds that the peers of an entry which its controller stopped may take to be given the ends of
+its runs: as long as a whole gateway gives its peers (`drain_timeout`)."""
+
+
 class EntryObserver(Protocol):
     """Where an entry says what the operator should see. Nothing of it blocks or raises."""
 
@@ -100,6 +105,12 @@ class Keeper:
 
     async def _stop_when_asked(self, scope: trio.CancelScope) -> None:
         await self._around.hub.wait_stopped(self.entry.name)
+        # The last end is committed, and may not be with those who wait for it yet. Nobody can ask
+        # for it later: the entry is gone then.
+        with trio.move_on_after(LAST_WORDS):
+            async with trio.open_nursery() as nursery:
+                for driver in self._drivers:
+                    nursery.start_soon(driver.catch_up)
         await self.drain()
         scope.cancel()
 

@@ -55,3 +55,23 @@ async def test_a_follower_of_an_ended_run_reads_it_all_and_waits(
     with trio.move_on_after(0.05) as scope, hub.follow(run, Seq(2)) as follower:
         await follower.__anext__()
     assert scope.cancelled_caught
+
+
+async def test_a_follower_has_caught_up_with_the_last_commit(hub: Hub, worker: HandWorker) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    follower = hub.follow(run, Seq(0))
+    assert not follower.caught_up  # it has not looked yet
+    with follower:
+        assert not follower.caught_up
+        await follower.__anext__()
+        assert follower.caught_up
+        worker.record(run, DONE)
+        await wait_all_tasks_blocked()
+        assert not follower.caught_up
+        await follower.__anext__()
+        assert follower.caught_up
+    with hub.follow(run, Seq(0)) as late:
+        await late.__anext__()
+        assert not await late.take()
+        assert late.caught_up

@@ -12,7 +12,7 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Recorded
-from fleetgate.core.hub_testing import HandWorker, hub_on, started, worker_info
+from fleetgate.core.hub_testing import DONE, HandWorker, hub_on, started, worker_info
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import JournalFailing
 from fleetgate.core.journal.memory import open_memory_journal
@@ -85,3 +85,40 @@ async def test_a_journal_that_cannot_be_read_is_told() -> None:
         await wait_all_tasks_blocked()
         assert "disk I/O error" in refused[0].message
         nursery.cancel_scope.cancel()
+
+
+async def test_who_has_all_that_is_committed_has_caught_up() -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        run, ended = await started(hub), await started(hub, "ended")
+        worker.record(ended, DONE)
+        await wait_all_tasks_blocked()
+        outbox, seen = Outbox(), list[Recorded]()
+        follow = Followers(hub, outbox, seen.extend, lambda refusal: None)
+        await follow.caught_up()  # of nothing
+        for each in (run, ended):
+            follow.follow(nursery, each, Seq(0))
+        await follow.caught_up()
+        assert sorted(type(each.event).__name__ for each in seen) == [
+            "RunAssigned",
+            "RunAssigned",
+            "RunFinished",
+        ]
+        for _ in range(HIGH_FRAMES):
+            outbox.put(b"x")
+        worker.record(run, e.TextProduced("held"))
+        await wait_all_tasks_blocked()
+        with trio.move_on_after(0) as behind:
+            await follow.caught_up()
+        assert behind.cancelled_caught
+        async with trio.open_nursery() as waiting:
+            waiting.start_soon(follow.caught_up)
+            await wait_all_tasks_blocked()
+            follow.unfollow(run)
+        nursery.cancel_scope.cancel()
+    await follow.caught_up()

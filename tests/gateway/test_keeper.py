@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import attrs
 import pytest
@@ -10,14 +10,27 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
+from fleetgate.core import events as e
+from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
-from fleetgate.core.hub_testing import TrioClock, hub_on
+from fleetgate.core.hub_testing import (
+    DONE,
+    LINK,
+    HandWorker,
+    TrioClock,
+    hub_on,
+    started,
+    worker_info,
+)
+from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.config_entries import Entry, Grant, Secret
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.keeper import Keeper, Surroundings
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenEntry, plain_adapter
+from fleetgate.protocols import api
+from fleetgate.protocols.api import Steps
 from fleetgate.transports.api import DialRefused, Link, LinkError, Options
 from fleetgate.transports.open import open_dialer, open_listener
 
@@ -110,6 +123,40 @@ async def test_an_entry_that_its_controller_stops_closes_its_listener(hub: Hub) 
         assert not nursery.child_tasks
         with pytest.raises(LinkError):
             await dial("memory:gui")
+
+
+class Watching(PlainConnection):
+    """Follows the run that a frame names, and sends what each of its events is."""
+
+    def receive(self, frame: bytes, now: int) -> Steps:
+        return (api.Send(b"watching"), api.Follow(RunId(frame.decode()), Seq(0)))
+
+    def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
+        return tuple(api.Send(type(each.event).__name__.encode()) for each in batch)
+
+
+async def test_I5_whoever_watches_an_entry_that_is_stopped_sees_its_last_run_end(hub: Hub) -> None:
+    around = Surroundings(hub, TrioClock(), "gw", lambda name: f"id-of-{name}", lambda: 1.0)
+    side = plain_adapter(make=Watching).northbound
+    entry = attrs.evolve(LISTENER, name=LINK)
+    keeper = Keeper(entry, side, around, SeenEntry())
+    worker = HandWorker(hub, worker_info())
+    await worker.join()
+    run = await started(hub)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        link = await dial("memory:gui")
+        await link.receive()
+        await link.send(run.encode())
+        assert await link.receive() == b"watching"
+        assert await link.receive() == b"RunAssigned"
+        await hub.submit(c.StopLink(LINK, c.StopMode.DRAIN))
+        await wait_all_tasks_blocked()
+        worker.record(run, e.TextProduced("last words"), DONE)
+        rest = [await link.receive() for _ in range(3)]
+        with pytest.raises((trio.EndOfChannel, LinkError)):
+            await link.receive()
+    assert rest == [b"TextProduced", b"RunFinished", b"bye"]
 
 
 async def test_a_dialler_comes_again_after_a_growing_wait(
