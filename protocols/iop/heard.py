@@ -228,10 +228,12 @@ def _bytes(value: Json) -> bytes | None:
 
 
 def _opened(tracked: Tracked, body: Mapping[str, Json]) -> Iterator[e.Event]:
-    name = _text(body.get("native_session"))
-    if name is not None:
-        tracked.session = name
-        yield e.SessionOpened(name, _text(body.get("model")))
+    """A session that is named once more, and nothing new of it, is no news."""
+    name, model = _text(body.get("native_session")), _text(body.get("model"))
+    if name is None or (name and name == tracked.session and model is None):
+        return
+    tracked.session = name
+    yield e.SessionOpened(name, model)
 
 
 def _text(value: Json) -> str | None:
