@@ -61,7 +61,9 @@ def parse_address(text: str) -> Address:
     """
     scheme, colon, rest = text.partition(":")
     if not colon or scheme not in FORMS:
-        raise AddressError(f"{text!r} is no address: wanted one of {', '.join(FORMS.values())}")
+        raise AddressError(
+            f"{_shown(text)} is no address: wanted one of {', '.join(FORMS.values())}"
+        )
     if _CONTROL.search(text) or (" " in text and scheme != "unix"):
         raise _unwanted(text, scheme, "it holds a space or a control character")
     if scheme == "stdio":
@@ -85,12 +87,12 @@ def _parse_network(text: str, scheme: str) -> Address:
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise _unwanted(text, scheme, str(error)) from None
+    except ValueError:
+        # Not in its words: they quote the text too.
+        raise _unwanted(text, scheme, "host and port cannot be read") from None
     if not host:
         raise _unwanted(text, scheme, "the host is missing")
     if parts.username is not None or parts.password is not None:
-        # Not quoted: what stands before the @ may be a secret.
         raise AddressError(f"an address holds no user name or password: wanted {FORMS[scheme]}")
     if port is None:
         if scheme not in DEFAULT_PORTS:
@@ -122,4 +124,10 @@ def _resource(text: str, scheme: str, parts: SplitResult) -> str:
 
 
 def _unwanted(text: str, scheme: str, why: str) -> AddressError:
-    return AddressError(f"{text!r} cannot be used: {why}; wanted {FORMS[scheme]}")
+    return AddressError(f"{_shown(text)} cannot be used: {why}; wanted {FORMS[scheme]}")
+
+
+def _shown(text: str) -> str:
+    """The text for people, without what stands before an @: it may be a secret."""
+    _secret, at, rest = text.rpartition("@")
+    return repr(f"...@{rest}" if at else text)

@@ -90,9 +90,12 @@ def _make_link(stream: trio.SocketStream, options: Options) -> Link:
 
 
 def _peer_of(stream: trio.SocketStream) -> str:
-    """Who holds the other end, as the kernel knows it."""
+    """Who holds the other end, as the kernel knows it; empty where it is not Linux."""
+    option: int | None = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return ""
     form = struct.Struct("3i")
-    raw = stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, form.size)
+    raw = stream.socket.getsockopt(socket.SOL_SOCKET, option, form.size)
     pid, uid, _gid = form.unpack(raw)
     return f"uid={uid} pid={pid}"
 

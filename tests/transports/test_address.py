@@ -74,9 +74,25 @@ def test_says_what_is_wanted(text: str, part: str) -> None:
     assert "wanted" in str(caught.value)
 
 
-def test_does_not_repeat_a_password() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ws://user:hunter2@h:1/agent",
+        "tcp://user:hunter2@h:99999",
+        "tcp://user:hunter2@h:x",
+        "tcp://user:hunter2/@h",
+        "tcp://user:hunter2@\u2100:1",
+        "http://user:hunter2@h/agent",
+        "ws://user:hunter2@h:1/a b",
+        "wss://user:hunter2@h/#part",
+        "user:hunter2@h",
+        "tcp://user:hunter2@",
+        "memory:user:hunter2@h",
+    ],
+)
+def test_does_not_repeat_a_password(text: str) -> None:
     with pytest.raises(AddressError) as caught:
-        parse_address("ws://user:hunter2@h:1/agent")
+        parse_address(text)
     assert "hunter2" not in str(caught.value)
 
 

@@ -220,6 +220,14 @@ async def test_the_peer_is_known_by_its_credentials(folder: Path) -> None:
         assert near.opening.peer == far.opening.peer == f"uid={os.getuid()} pid={os.getpid()}"
 
 
+async def test_a_kernel_that_tells_no_credentials(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(socket, "SO_PEERCRED")
+    async with open_link_pair(f"unix:{folder}/s", OPTIONS) as (near, far):
+        assert near.opening.peer == far.opening.peer == ""
+
+
 async def test_nobody_there(folder: Path) -> None:
     async with open_dialer(f"unix:{folder}/s", OPTIONS) as dialer:
         with pytest.raises(DialFailed, match="cannot be reached: No such file"):
