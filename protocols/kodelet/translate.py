@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
@@ -86,7 +87,7 @@ def _bash(spec: RunSpec, command: ShellCommand) -> Json:
         raise UnsupportedInput(
             "a runner's shell tool takes no standard input; put {stdin} into the route's `adapt`"
         )
-    lines = [f"export {name}={shlex.quote(text)}" for name, text in spec.environment.items()]
+    lines = [_export(name, text) for name, text in spec.environment.items()]
     place = command.cwd or next(iter(spec.workspace), "")
     if place:
         lines.append(f"cd {shlex.quote(place)} || exit")
@@ -95,6 +96,19 @@ def _bash(spec: RunSpec, command: ShellCommand) -> Json:
     if spec.timeout is not None:
         given["timeout"] = min(max(1, -(-spec.timeout // nanos(1))), _LONGEST_TIMEOUT)
     return given
+
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _export(name: str, text: str) -> str:
+    """The name cannot be quoted, and whoever sends a run may not add to its command by it."""
+    if not _VARIABLE.fullmatch(name):
+        raise UnsupportedInput(
+            f"the environment variable {name!r} has no name that a shell can export; rename it, "
+            "or leave it out"
+        )
+    return f"export {name}={shlex.quote(text)}"
 
 
 def _line(command: ShellCommand) -> str:

@@ -78,6 +78,12 @@ def test_what_a_runner_cannot_do_is_said_with_what_would_help(given: Any, text: 
     assert text in caught.value.message
 
 
+@pytest.mark.parametrize("name", ["A=1; reboot #", "A\nreboot", "a-b", "1A", "", "$(x)", "Ä"])
+def test_a_name_in_the_environment_is_never_more_than_a_name(name: str) -> None:
+    with pytest.raises(UnsupportedInput, match="no name that a shell can export"):
+        from_spec(RunSpec(ShellCommand(line="x"), environment={name: "1"}), "bash")
+
+
 def test_conversations() -> None:
     spec = RunSpec(ToolCall("t"), session=SessionId("s"))
     assert conversation_of(spec, "r") == "s"
