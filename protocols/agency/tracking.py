@@ -13,7 +13,8 @@ from fleetgate.core.ids import RunId
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.sequence import Arrival, arrival
 from fleetgate.protocols.agency import wire
-from fleetgate.protocols.json_text import dump, load
+from fleetgate.protocols.agency.encode import written
+from fleetgate.protocols.json_text import load
 
 LAST_SEQUENCE: Final = 2**63 - 1
 """The highest event number that is believed: storage counts so far, and no run gets there."""
@@ -86,5 +87,5 @@ class Tracked:
 
 def _read_back(value: Json) -> Json:
     """The value as a peer reads what we write of it: tuples as lists, and so on."""
-    read: Json = load(dump(value).encode("utf-8", "replace"))
+    read: Json = load(written(value).encode("utf-8", "replace"))
     return read

@@ -340,8 +340,9 @@ def to_outcome(ending: w.Finished | w.Failed) -> Outcome:
                 return Outcome(RunState.CANCELED, Reason.CANCELED, text, native=native)
             found = _EXITED.search(text)
             code = int(found[1]) if found else None
+            message = text[:_MESSAGE]
             return Outcome(
-                RunState.FAILED, _named_reason(text), text, exit_code=code, native=native
+                RunState.FAILED, _named_reason(text), message, exit_code=code, native=native
             )
 
 

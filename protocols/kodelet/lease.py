@@ -12,7 +12,7 @@ from fleetgate.protocols.kodelet.errors import RpcError
 from fleetgate.protocols.kodelet.manifest import Manifest
 from fleetgate.protocols.kodelet.peer import Answered, Broken
 from fleetgate.protocols.kodelet.state import RunPhase
-from fleetgate.protocols.kodelet.wire import RunOpen, ToolUpdate
+from fleetgate.protocols.kodelet.wire import LONGEST_TEXT, RunOpen, ToolUpdate
 
 
 @attrs.frozen(slots=True)
@@ -30,11 +30,11 @@ Then: TypeAlias = Callable[[Ended, int], Steps]
 
 
 def ended(answer: Answered | Broken) -> Ended:
-    """The outcome of a call."""
+    """The outcome of a call, with at most `LONGEST_TEXT` characters of an error's text."""
     if isinstance(answer, Broken):
         return Ended(text=answer.reason)
     text = "" if answer.error is None else answer.error.message or str(answer.error.code)
-    return Ended(answer.result, answer.error, text)
+    return Ended(answer.result, answer.error, text[:LONGEST_TEXT])
 
 
 @attrs.define(slots=True)

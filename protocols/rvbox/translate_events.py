@@ -225,7 +225,7 @@ def from_outcome(outcome: Outcome) -> w.CommandExit:
     return w.CommandExit(
         lifecycle=lifecycle,
         exit_code=_exit_code(outcome, lifecycle),
-        signal=outcome.signal or "",
+        signal=_signal_name(outcome.signal or "") or "",
         error=_exit_error(outcome),
     )
 
@@ -278,7 +278,15 @@ def _exit_error(outcome: Outcome) -> w.ControlError | None:
     code = _kept_code(outcome.native)
     if code is None and (outcome.message or outcome.reason in _ERRORS_ONLY):
         code = _ERRORS.get(outcome.reason)
-    return None if code is None else w.ControlError(code, outcome.message)
+    return None if code is None else w.ControlError(code, _message(outcome.message))
+
+
+_LONGEST_MESSAGE: Final = 64 << 10
+"""Bytes. An exit that does not fit a frame would end every link that tells it."""
+
+
+def _message(text: str) -> str:
+    return text.encode("utf-8", "replace")[:_LONGEST_MESSAGE].decode("utf-8", "ignore")
 
 
 def _kept_code(native: Json) -> int | None:

@@ -52,6 +52,16 @@ def test_a_run_is_known_by_what_was_asked_for() -> None:
     assert tracked(request=request).is_ours(echoed)
 
 
+def test_metadata_that_was_too_deep_to_be_sent_is_known_by_what_went_out() -> None:
+    deep: Any = None
+    for _ in range(5_000):
+        deep = [deep]
+    request = attrs.evolve(REQUEST, metadata=deep)
+    echoed = {"note": "nested too deeply", "truncated": True}
+    assert tracked(request=request).is_ours(attrs.evolve(SNAPSHOT, metadata=echoed))
+    assert not tracked(request=request).is_ours(SNAPSHOT)
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"provider": "x"}, {"model": "x"}, {"workspace_roots": ()}, {"metadata": {"a": 1}}],

@@ -335,6 +335,13 @@ def test_tokens_that_are_no_count_are_not_counted(tokens: Any) -> None:
     assert (event.input_tokens, event.output_tokens) == (None, 4)
 
 
+def test_a_long_message_is_cut_and_comes_back_whole() -> None:
+    failed = w.Failed("x" * 100_000)
+    outcome = to_outcome(failed)
+    assert outcome.message == "x" * 4096
+    assert one(e.RunFinished(outcome)) == failed
+
+
 def test_an_outcome_without_usage_reports_none() -> None:
     for usage in (None, "x", {}, {"input_tokens": None}):
         assert len(to_event(w.Finished(FINISHED | {"usage": usage}))) == 1

@@ -6,6 +6,7 @@ from fleetgate.core import events as e
 from fleetgate.core.events import Outcome, Reason, RunState, Stream
 from fleetgate.core.testing import events, outcomes
 from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.limits import FRAME
 from fleetgate.protocols.rvbox.testing import happenings
 from fleetgate.protocols.rvbox.translate_events import (
     UNNAMED,
@@ -191,6 +192,14 @@ def test_every_event_of_the_core_becomes_exactly_one(event: e.Event) -> None:
     assert told is not None
     if isinstance(told, w.OutputChunk):
         assert len(told.data) <= e.MAX_BODY
+
+
+def test_an_exit_always_fits_a_frame() -> None:
+    outcome = Outcome(RunState.FAILED, Reason.ERROR, "ä" * FRAME, signal="x" * FRAME)
+    exit = from_outcome(outcome)
+    assert exit.error is not None
+    assert exit.error.message == "ä" * 32_768
+    assert exit.signal == UNNAMED
 
 
 @given(outcomes())
