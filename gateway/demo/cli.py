@@ -9,13 +9,16 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import trio
 
 from fleetgate.gateway.demo.children import Child, Cradle
-from fleetgate.gateway.demo.director import DemoFailed, Director
+from fleetgate.gateway.demo.director import DemoFailed, Director, say_why
+from fleetgate.gateway.demo.every.play import play_every
+from fleetgate.gateway.demo.every.show import EveryJsonShow, EveryTextShow
 from fleetgate.gateway.demo.judge import Judgement
 from fleetgate.gateway.demo.show import JsonShow, TextShow
 from fleetgate.gateway.demo.stage import Stage, set_stage
@@ -34,29 +37,38 @@ def main(argv: Sequence[str]) -> int:
         description="An agency client drives an rvbox host through a gateway that is killed.",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--all", action="store_true", help="every pair of protocols at once")
     parser.add_argument("--keep", action="store_true", help="leave everything running at the end")
     try:
         arguments = parser.parse_args(argv)
+        if arguments.all and arguments.keep:
+            parser.error("--all leaves nothing running; use --keep without it")
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     out: object = sys.stdout
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="replace")  # whatever the terminal cannot show
     try:
-        return trio.run(_demo, JsonShow() if arguments.json else TextShow(), arguments.keep)
+        return trio.run(_demo, _play_of(arguments))
     except BaseExceptionGroup as group:
         if group.subgroup(BrokenPipeError) is None:
             raise
         raise BrokenPipeError from None  # nobody watches any more
 
 
-async def _demo(show: Show, keep: bool) -> int:
+def _play_of(arguments: argparse.Namespace) -> Callable[[], Awaitable[int]]:
+    if arguments.all:
+        return partial(play_every, EveryJsonShow() if arguments.json else EveryTextShow())
+    return partial(_play, JsonShow() if arguments.json else TextShow(), arguments.keep)
+
+
+async def _demo(play: Callable[[], Awaitable[int]]) -> int:
     """Play it until it is over, or until a signal ends it: then with 128 and its number."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         ended: list[int] = []
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_end_on_signal, signals, nursery.cancel_scope, ended)
-            code = await _play(show, keep)
+            code = await play()
             nursery.cancel_scope.cancel()
     return SIGNALED + ended[0] if ended else code
 
@@ -82,8 +94,7 @@ async def _play(show: Show, keep: bool) -> int:
                     judgements = await director.play()
         except* DemoFailed as failed:
             wanted = True
-            for error in _leaves(failed):
-                sys.stderr.write(f"gateway demo: {error}\n")
+            say_why(failed)
         good = bool(judgements) and all(each.good for each in judgements)
         wanted = wanted or keep or not good
         if judgements:
@@ -96,13 +107,6 @@ async def _play(show: Show, keep: bool) -> int:
     finally:
         if not wanted:
             shutil.rmtree(stage.root, ignore_errors=True)
-
-
-def _leaves(group: BaseExceptionGroup[DemoFailed]) -> list[BaseException]:
-    found: list[BaseException] = []
-    for each in group.exceptions:
-        found += _leaves(each) if isinstance(each, BaseExceptionGroup) else [each]
-    return found
 
 
 def _look_around(stage: Stage, children: Sequence[Child]) -> str:

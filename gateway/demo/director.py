@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import trio
@@ -27,6 +29,22 @@ LOG_LINES: Final = 8
 
 class DemoFailed(Exception):
     """The show could not be played to its end. The text says what was waited for."""
+
+
+def last_words(root: Path, child: Child) -> DemoFailed:
+    """What a process had to say that ended by itself."""
+    log = root / f"{child.name}.log"
+    tail = "".join(log.read_text(errors="replace").splitlines(keepends=True)[-LOG_LINES:])
+    return DemoFailed(f"the {child.name} ended by itself; its last words:\n{tail.rstrip()}")
+
+
+def say_why(group: BaseExceptionGroup[DemoFailed]) -> None:
+    """Say on stderr why the show was not played to its end."""
+    for each in group.exceptions:
+        if isinstance(each, BaseExceptionGroup):
+            say_why(each)
+        else:
+            sys.stderr.write(f"gateway demo: {each}\n")
 
 
 class Show(Protocol):
@@ -101,12 +119,7 @@ class Director:
     async def _watch(self, child: Child, restarts: int) -> None:
         await child.process.wait()
         if not (self._killed and restarts == 0):
-            raise self._ended(child)
-
-    def _ended(self, child: Child) -> DemoFailed:
-        log = self._stage.root / f"{child.name}.log"
-        tail = "".join(log.read_text(errors="replace").splitlines(keepends=True)[-LOG_LINES:])
-        return DemoFailed(f"the {child.name} ended by itself; its last words:\n{tail.rstrip()}")
+            raise last_words(self._stage.root, child)
 
     async def _start_host(self, nursery: trio.Nursery) -> None:
         child = await self._home.start(
@@ -144,7 +157,7 @@ class Director:
             self._news.set()
             self._news = trio.Event()
         await child.process.wait()
-        raise self._ended(child)
+        raise last_words(self._stage.root, child)
 
     async def _start_run(self, client: Child, case: Case) -> None:
         self._show.say(f"run {case.name}: {case.title}")

@@ -80,12 +80,17 @@ class Stage:
         return len(mark.read_text().splitlines()) if mark.exists() else 0
 
 
-def set_stage() -> Stage:
-    """Make the directory and the config in it: where temporary files go, but in /tmp where
-    the path of a socket there would be too long."""
+def set_root() -> Path:
+    """Make the directory of a demo: where temporary files go, but in /tmp where the path of a
+    socket there would be too long."""
     usual = tempfile.gettempdir()
     place = usual if len(os.fsencode(usual)) <= LONGEST else "/tmp"
-    stage = Stage(Path(tempfile.mkdtemp(prefix="fleetgate-demo-", dir=place)), free_port())
+    return Path(tempfile.mkdtemp(prefix="fleetgate-demo-", dir=place))
+
+
+def set_stage() -> Stage:
+    """Make the directory and the config in it."""
+    stage = Stage(set_root(), free_port())
     stage.marks.mkdir()
     stage.config.write_text(_CONFIG.format(port=stage.port))
     return stage

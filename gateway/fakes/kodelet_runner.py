@@ -28,6 +28,7 @@ from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
 from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
 from fleetgate.gateway.logs import Log
 from fleetgate.protocols import kodelet
+from fleetgate.protocols.kodelet.tools import BASH
 from fleetgate.protocols.kodelet.upgrade import BadServer, websocket_url
 
 NAME = "kodelet-runner"
@@ -83,8 +84,14 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _tools(*, scripted: bool) -> list[dict[str, object]]:
-    offered = {**OFFERED, "bash": "A command line."} if scripted else OFFERED
-    return [{"name": name, "description": text} for name, text in offered.items()]
+    """The tools as settings have them. A script is matched with the line of a bash call."""
+    tools: list[dict[str, object]] = [
+        {"name": name, "description": text} for name, text in OFFERED.items()
+    ]
+    if scripted:
+        line = {"line": BASH.line}
+        tools.append({"name": BASH.name, "description": BASH.description, **line})
+    return tools
 
 
 def _address(server: str) -> str:

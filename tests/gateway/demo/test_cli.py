@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from fleetgate.gateway.demo.cases import CASES
 from fleetgate.gateway.demo.cli import main
 
 
-def test_the_demo_loses_nothing_and_does_nothing_twice() -> None:
-    before = set(Path(tempfile.gettempdir()).glob("fleetgate-demo-*"))
+def test_the_demo_loses_nothing_and_does_nothing_twice(place: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "fleetgate", "demo", "--json"],
         capture_output=True,
@@ -38,7 +36,7 @@ def test_the_demo_loses_nothing_and_does_nothing_twice() -> None:
     judged = {line["run"]: line for line in lines if line["event"] == "judged"}
     assert judged.keys() == {case.name for case in CASES}
     assert all(line["ok"] for line in judged.values())
-    assert set(Path(tempfile.gettempdir()).glob("fleetgate-demo-*")) <= before
+    assert list(place.iterdir()) == []
 
 
 def test_a_command_line_that_makes_no_sense_is_exit_code_2(
@@ -46,3 +44,5 @@ def test_a_command_line_that_makes_no_sense_is_exit_code_2(
 ) -> None:
     assert main(["--jsn"]) == 2
     assert "--json" in capsys.readouterr().err
+    assert main(["--all", "--keep"]) == 2
+    assert "use --keep without it" in capsys.readouterr().err
