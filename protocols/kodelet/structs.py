@@ -104,10 +104,17 @@ def _reader(kind: Any) -> Read:
     if alternatives := _alternatives(kind):
         return _reader(alternatives[0])
     if get_origin(kind) is tuple:
-        return _list(_reader(get_args(kind)[0]))
+        return _list(_item(get_args(kind)[0]))
     if attrs.has(kind):
         return lambda value: read(kind, value)
-    return _map(_reader(get_args(kind)[1]))
+    return _map(_item(get_args(kind)[1]))
+
+
+def _item(kind: Any) -> Read:
+    """What reads an element of a list or a map: null is its zero value there, too."""
+    of = _reader(kind)
+    zero = _ZEROS.get(kind)
+    return of if zero is None else lambda value: zero if value is None else of(value)
 
 
 def _exactly(kind: type, what: str) -> Read:
@@ -143,6 +150,7 @@ _SCALARS: Final[Mapping[Any, Read]] = {
     U64: _integer(0, 2**64 - 1),
 }
 assert get_origin(U64) is Annotated
+_ZEROS: Final[Mapping[Any, Any]] = {str: "", bool: False, int: 0, U64: 0}
 
 
 def _list(item: Read) -> Read:

@@ -6,6 +6,7 @@ import pytest
 
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import wire
+from fleetgate.protocols.kodelet.manifest import Config, Manifest, Tool
 from fleetgate.protocols.kodelet.structs import names, read, write
 
 
@@ -18,6 +19,14 @@ def test_absent_null_and_zero_are_the_same() -> None:
 def test_names_in_any_case_and_unknown_members() -> None:
     value = {"RUNNERID": "r", "generation": 2, "future": {"x": 1}}
     assert read(wire.Heartbeat, value) == wire.Heartbeat("r", 2)
+
+
+def test_null_in_a_list_or_a_map_is_the_zero_value() -> None:
+    assert read(wire.Heartbeat, {"activeRunIds": ["r", None]}).active_run_ids == ("r", "")
+    assert read(wire.Register, {"protocolVersions": [None, 1]}).protocol_versions == (0, 1)
+    config = read(Config, {"systemPromptArgs": {"a": None, "b": "2"}})
+    assert config.system_prompt_args == {"a": "", "b": "2"}
+    assert read(Manifest, {"tools": [None]}).tools == (Tool(),)
 
 
 @pytest.mark.parametrize(
