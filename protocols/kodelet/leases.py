@@ -306,7 +306,7 @@ class Leases:
         lease = self._leases.get(said.run_id)
         if lease is None or not lease.active:
             return NO_STEPS
-        lease.phase, lease.error = RunPhase.FAILED, said.message[: wire.LONGEST_TEXT]
+        lease.phase, lease.error = RunPhase.FAILED, wire.cut(said.message)
         return self.hook(lease, now)
 
     def missing(self, id: str, now: int) -> Steps:

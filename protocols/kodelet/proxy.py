@@ -66,7 +66,10 @@ class Proxy:
         if called.method == "ui.notify":
             self._peer.succeed(called.id, wire.UiResponse("submitted"))
             text = ": ".join(part for part in (question.title, question.message) if part)
-            return (Record(ward.run, (Diagnosed(text, "ui_notify"),)),)
+            return (Record(ward.run, (Diagnosed(wire.cut(text), "ui_notify"),)),)
+        if ui.too_long(question, called.id):
+            self._peer.succeed(called.id, ui.TOO_LONG)
+            return NO_STEPS
         event = ui.to_approval(called.method, question, called.id)
         steps = self._dismiss(ward, event.approval)
         ward.questions[event.approval] = Asked(called.id, called.method, question)

@@ -86,21 +86,16 @@ class Transcript:
         size = len(text.encode("utf-8", "replace"))
         self._room[which] = room - size
         if size > room:
-            text = cut(text, room) + _DROPPED
+            text = wire.cut(text, room) + _DROPPED
         self._parts[which].append(text)
         return True
-
-
-def cut(text: str, limit: int) -> str:
-    """As much of the text as fits into `limit` bytes of UTF-8, at a character's boundary."""
-    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
 
 def display(text: str) -> str:
     """A text as `displayOutput`: whole, or cut with the marker behind it."""
     if len(text.encode("utf-8", "replace")) <= DISPLAY_LIMIT:
         return text
-    return cut(text, DISPLAY_LIMIT - len(MARKER)) + MARKER
+    return wire.cut(text, DISPLAY_LIMIT - len(MARKER)) + MARKER
 
 
 @attrs.frozen(slots=True)
@@ -120,7 +115,7 @@ def stamp(now: int) -> str:
 
 def snapshot(work: Work, transcript: Transcript, now: int) -> wire.ToolResult:
     """All that was said so far, as an update carries it: no more of it than a display shows."""
-    text = cut(transcript.said, DISPLAY_LIMIT)
+    text = wire.cut(transcript.said, DISPLAY_LIMIT)
     return _result(work, text, text, None, now)
 
 

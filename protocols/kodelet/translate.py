@@ -139,10 +139,26 @@ def conversation_of(spec: RunSpec, run_id: str) -> str:
 
 def to_worker(link: str, runner_id: str, asked: wire.Register) -> WorkerInfo:
     """A runner as a worker. Its link's end is its runs' end (W 13.1)."""
-    detail: Any = write(attrs.evolve(asked, runner_id="", manifest_digest=""))
+    detail: Any = _short(write(attrs.evolve(asked, runner_id="", manifest_digest="")))
     return WorkerInfo(
         WorkerId(f"{link}/{runner_id}"), link, INPUTS, instance="", grace=0, detail=detail
     )
+
+
+_SHOWN: Final = 1024
+"""Bytes of a text, and items of a list, in a registration that are kept: it is with us for good."""
+
+
+def _short(value: Any) -> Any:
+    match value:
+        case str():
+            return wire.cut(value, _SHOWN)
+        case Mapping():
+            return {name: _short(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_short(each) for each in value[:_SHOWN]]
+        case _:
+            return value
 
 
 # --- what a runner is asked for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -30,8 +31,11 @@ MAX_NATIVE: Final = 64 * 1024
 """Bytes of a tool's result that are kept with the outcome; a longer one is left out, and said."""
 
 _STAMP: Final = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+    r"(\d{4})-(0[1-9]|1[0-2])-(\d\d)T(?:[01]?\d|2[0-3]):[0-5]\d:[0-5]\d(?:[.,]\d+)?"
+    r"(?:Z|[+-](?:[01]\d|2[0-4]):(?:[0-5]\d|60))",
+    re.ASCII,
 )
+"""A time as Go's decoder takes it, oddities included."""
 _WRAPPED: Final = re.compile(r"<(result|error)>\n(.*)\n</\1>\n", re.DOTALL)
 _NO_OUTPUT: Final = "(No output)"
 _PIECE: Final = MAX_BODY // 4
@@ -73,10 +77,18 @@ def read_update(value: Any) -> wire.ToolUpdate:
 
 def _check(result: wire.ToolResult) -> None:
     structured = result.structured
-    if _STAMP.fullmatch(structured.timestamp) is None:
+    if not _is_time(structured.timestamp):
         raise Malformed("structured.timestamp: expected a time as RFC 3339 has it")
     if structured.metadata is not None and structured.metadata_type == "bash":
         read(_Bash, structured.metadata)
+
+
+def _is_time(text: str) -> bool:
+    found = _STAMP.fullmatch(text)
+    if found is None:
+        return False
+    year, month, day = map(int, found.groups())
+    return 1 <= day <= monthrange(year, month)[1]
 
 
 class Shown:
@@ -90,7 +102,10 @@ class Shown:
     def news(self, result: wire.ToolResult) -> tuple[Event, ...]:
         """What a newer snapshot adds. One that does not go on where the last one ended is shown
         whole, on a line of its own."""
-        text = text_of(result)
+        return self.said(text_of(result))
+
+    def said(self, text: str) -> tuple[Event, ...]:
+        """As `news`, of the text itself."""
         old, self._text = self._text, text
         if text.startswith(old):
             fresh = text[len(old) :]
@@ -142,7 +157,7 @@ def to_outcome(executed: wire.ToolExecuted, *, shell: bool) -> tuple[Outcome, tu
 
 def _message(result: wire.ToolResult, exit_code: int | None) -> str:
     """What went wrong. A command's exit code says it by itself, and needs no words."""
-    said = result.error or result.structured.error
+    said = wire.cut(result.error or result.structured.error)
     if exit_code and exit_code > 0:
         return "" if said == exit_text(exit_code) else said
     return said or "the tool failed"
@@ -178,16 +193,17 @@ def from_error(error: RpcError) -> Outcome:
     return Outcome(RunState.FAILED, Reason.ERROR, text, native=native)
 
 
-def to_command_outcome(value: Any) -> Outcome:
-    """How a slash command ended. Raises: `Malformed`."""
+def to_command_outcome(value: Any) -> tuple[Outcome, tuple[Event, ...]]:
+    """How a slash command ended, and what it said. Raises: `Malformed`."""
     result = read(wire.CommandResult, value)
     if result.matched and result.action == "respond":
-        return Outcome(RunState.SUCCEEDED, Reason.EXITED, text=result.response)
+        ended = Outcome(RunState.SUCCEEDED, Reason.EXITED, text=result.response[:_PIECE])
+        return ended, Shown(shell=False).said(result.response)
     if not result.matched:
         text = "the runner has no such command"
     else:
         text = (
-            f"the command wants an agent ({result.action}), and a runner has no model; route its "
-            "prompt to an agent, or adapt it to a tool"
+            f"the command wants an agent ({wire.cut(result.action, 64)}), and a runner has no "
+            "model; route its prompt to an agent, or adapt it to a tool"
         )
-    return Outcome(RunState.FAILED, Reason.REFUSED, text)
+    return Outcome(RunState.FAILED, Reason.REFUSED, text), ()

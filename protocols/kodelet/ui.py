@@ -14,11 +14,13 @@ from fleetgate.protocols.kodelet.names import ui_id
 from fleetgate.protocols.kodelet.state import INTERACTIVE
 from fleetgate.protocols.kodelet.structs import read, write
 from fleetgate.protocols.kodelet.wire import (
+    LONGEST_TEXT,
     FrameResponse,
     Owner,
     Question,
     TranscriptResponse,
     UiResponse,
+    cut,
 )
 
 EXTENSION: Final = "fleetgate"
@@ -27,7 +29,8 @@ EXTENSION: Final = "fleetgate"
 _KINDS: Final = {"ui.confirm": "confirm", "ui.select": "select", "ui.input": "input"}
 _METHODS: Final = {kind: method for method, kind in _KINDS.items()}
 _LONGEST: Final = 16_384
-"""Characters of an approval's detail that a question shows."""
+"""Characters of an approval's detail that a question shows, and bytes of a question's text that
+an approval does."""
 
 # --- as a control plane
 
@@ -44,11 +47,26 @@ def no_surface(method: str) -> FrameResponse | TranscriptResponse:
     return FrameResponse(reason="web ui persistent extension surfaces are not available")
 
 
+TOO_LONG: Final = UiResponse(
+    "unavailable", reason=f"a question's id and options take at most {LONGEST_TEXT} bytes"
+)
+
+
+def too_long(question: Question, fallback: str) -> bool:
+    """Whether what cannot be cut is more than an event may hold."""
+    texts = (question.id.strip() or fallback, *(question.options or ()))
+    return sum(len(text.encode("utf-8", "replace")) for text in texts) > LONGEST_TEXT
+
+
 def to_approval(method: str, question: Question, fallback: str) -> ApprovalRequested:
-    """A question as an approval of the run."""
-    detail: Any = write(question)
-    title = question.title or question.message or INTERACTIVE[method]
-    kept = {"kind": _KINDS[method], **detail}
+    """A question as an approval of the run. Of a text in it `_LONGEST` bytes are shown."""
+    written: Mapping[str, Any] = write(question)
+    detail = {
+        name: cut(each, _LONGEST) if isinstance(each, str) and name != "id" else each
+        for name, each in written.items()
+    }
+    title = cut(question.title or question.message or INTERACTIVE[method], _LONGEST)
+    kept: Json = {"kind": _KINDS[method], **detail}
     return ApprovalRequested(question.id.strip() or fallback, title, kept)
 
 

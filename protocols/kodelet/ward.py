@@ -11,7 +11,7 @@ from fleetgate.core.ids import RunId
 from fleetgate.protocols.kodelet.lease import Lease
 from fleetgate.protocols.kodelet.translate import Ask, CallTool
 from fleetgate.protocols.kodelet.translate_events import Shown
-from fleetgate.protocols.kodelet.wire import Question
+from fleetgate.protocols.kodelet.wire import Question, cut
 
 
 @attrs.frozen(slots=True)
@@ -53,12 +53,12 @@ class Ward:
 
 def failed(message: str, reason: Reason = Reason.ERROR) -> Outcome:
     """A run that failed."""
-    return Outcome(RunState.FAILED, reason, message)
+    return Outcome(RunState.FAILED, reason, cut(message))
 
 
 def lost(message: str) -> Outcome:
     """A run whose end nobody can know."""
-    return Outcome(RunState.LOST, Reason.LOST, message)
+    return Outcome(RunState.LOST, Reason.LOST, cut(message))
 
 
 STOPPED: Final = Outcome(RunState.CANCELED, Reason.CANCELED)

@@ -7,7 +7,7 @@ closed it, or has had its time for that.
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from fleetgate.core.commands import Order, RunSpec
 from fleetgate.core.errors import UnsupportedInput
@@ -129,16 +129,19 @@ class Wards:
         if outcome.error is not None:
             return self._end(ward, te.from_error(outcome.error), now)
         try:
-            if not ward.calls_tool:
-                return self._end(ward, te.to_command_outcome(outcome.result), now)
-            executed = te.read_executed(outcome.result)
+            ending, news = self._read_answer(ward, outcome.result)
         except Malformed as error:
             ward.told = False
             return self._end(ward, lost(f"{te.UNCERTAIN}{error}"), now)
-        result, ward.last_words = te.to_outcome(executed, shell=ward.shown.shell)
-        news = ward.shown.news(executed.result)
         told = (Record(ward.run, news),) if news else ()
-        return (*told, *self._end(ward, result, now))
+        return (*told, *self._end(ward, ending, now))
+
+    def _read_answer(self, ward: Ward, result: Any) -> tuple[Outcome, tuple[Event, ...]]:
+        if not ward.calls_tool:
+            return te.to_command_outcome(result)
+        executed = te.read_executed(result)
+        ending, ward.last_words = te.to_outcome(executed, shell=ward.shown.shell)
+        return ending, ward.shown.news(executed.result)
 
     def _news(self, ward: Ward, update: wire.ToolUpdate) -> Steps:
         news = ward.shown.news(update.result)
@@ -171,7 +174,7 @@ class Wards:
         if not ward.told:
             said = ending.message or ending.state.value
             return self._finish(ward, lost(f"{said}; {outcome.text}"))
-        ward.last_words += (Diagnosed(outcome.text, "cleanup"),)
+        ward.last_words += (Diagnosed(wire.cut(outcome.text), "cleanup"),)
         return self._finish(ward, ending)
 
     def _hook(self, lease: Lease, now: int) -> Steps:

@@ -18,7 +18,15 @@ MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of a message, both ways (W 3)."""
 
 LONGEST_TEXT: Final = 64 * 1024
-"""Characters of a runner's text that are kept."""
+"""Bytes of a runner's text that are kept: what an event may hold, however it is carried on."""
+
+
+def cut(text: str, limit: int = LONGEST_TEXT) -> str:
+    """As much of the text as fits into `limit` bytes of UTF-8, at a character's boundary."""
+    if len(text) <= limit // 4:
+        return text
+    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+
 
 ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 

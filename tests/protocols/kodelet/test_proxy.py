@@ -85,6 +85,17 @@ def test_case_65_surfaces_are_never_taken() -> None:
         }
 
 
+def test_a_question_that_no_event_holds_is_answered_and_a_note_is_cut() -> None:
+    with t.ready(t.play_control_plane()) as play:
+        t.running(play, spec=ASKING)
+        play.receive(ui("u", "ui.select", title="?", options=["o" * 99_999]))
+        assert one(play)["result"]["status"] == "unavailable"
+        play.receive(ui("v", "ui.notify", message="é" * 99_999))
+        (note,) = events(play.take())
+        assert isinstance(note, e.Diagnosed)
+        assert len(note.message.encode()) == e.MAX_BODY
+
+
 def test_case_65_nobody_is_there() -> None:
     with t.ready(t.play_control_plane()) as play:
         t.running(play)

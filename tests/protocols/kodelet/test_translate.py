@@ -100,6 +100,17 @@ def test_a_worker_has_no_grace_and_its_registration_as_detail() -> None:
     assert "runnerId" not in info.detail
 
 
+def test_of_a_registration_only_short_texts_are_kept() -> None:
+    host = wire.Host("h" * 9999, "n")
+    info = to_worker(
+        "pool", "runner_1", wire.Register((1,) * 9999, display_name="é" * 9999, host=host)
+    )
+    assert isinstance(info.detail, dict)
+    assert info.detail["displayName"] == "é" * 512
+    assert info.detail["host"] == {"instanceId": "h" * 1024, "hostname": "n", "os": "", "arch": ""}
+    assert info.detail["protocolVersions"] == [1] * 1024
+
+
 OPENED = wire.RunOpen("r1", "c1", wire.Agent("p", "m"))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetgate.core import events as e
-from fleetgate.core.events import MAX_BODY, Outcome, Reason, RunState, Stream
+from fleetgate.core.events import MAX_BODY, Reason, RunState, Stream
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import translate_events as te
 from fleetgate.protocols.kodelet.errors import RpcError, with_reason
@@ -83,6 +83,14 @@ def test_an_empty_result_is_accepted_and_is_no_success(value: Any) -> None:
         {"timestamp": ""},
         {"timestamp": "yesterday"},
         {"timestamp": "2026-08-12 09:00:00Z"},
+        {"timestamp": "2026-13-01T00:00:00Z"},
+        {"timestamp": "2026-02-30T00:00:00Z"},
+        {"timestamp": "2026-02-00T00:00:00Z"},
+        {"timestamp": "2026-06-30T23:59:60Z"},
+        {"timestamp": "2026-06-30T24:00:00Z"},
+        {"timestamp": "2026-06-30t23:59:59Z"},
+        {"timestamp": "2026-06-30T23:59:59z"},
+        {"timestamp": "2026-06-30T23:59:59+0200"},
         {"success": "yes"},
         {"metadataType": "bash", "metadata": {"exitCode": "0"}},
         {"metadataType": "bash", "metadata": []},
@@ -95,7 +103,15 @@ def test_what_cannot_be_read(structured: Any) -> None:
         te.read_update({"result": {"structured": structured}})
 
 
-@pytest.mark.parametrize("stamp", ["0001-01-01T00:00:00Z", "2026-08-12T09:00:00.123456789+02:00"])
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "0001-01-01T00:00:00Z",
+        "0000-02-29T00:00:00Z",
+        "2026-08-12T09:00:00.123456789+02:00",
+        "2024-02-29T3:00:00,5-23:59",
+    ],
+)
 def test_times(stamp: str) -> None:
     value = {"result": {"structured": {"success": True, "timestamp": stamp}}}
     assert te.to_outcome(te.read_executed(value), shell=False)[0].state is RunState.SUCCEEDED
@@ -131,21 +147,32 @@ def test_rpc_errors_are_failures_with_their_code() -> None:
 @pytest.mark.parametrize(
     ("value", "state", "text"),
     [
-        (
-            {"matched": True, "action": "respond", "response": "hi"},
-            RunState.SUCCEEDED,
-            "",
-        ),
+        ({"matched": True, "action": "respond"}, RunState.SUCCEEDED, ""),
         ({"matched": False}, RunState.FAILED, "no such command"),
         (None, RunState.FAILED, "no such command"),
         ({"matched": True, "action": "run_agent"}, RunState.FAILED, "a runner has no model"),
     ],
 )
 def test_commands(value: Any, state: RunState, text: str) -> None:
-    outcome = te.to_command_outcome(value)
-    assert isinstance(outcome, Outcome)
+    outcome, said = te.to_command_outcome(value)
     assert outcome.state is state
     assert text in outcome.message
+    assert said == ()
+
+
+@pytest.mark.parametrize("size", [1, 16_384, 16_385, 200_000])
+def test_what_a_command_responds_is_said_in_pieces(size: int) -> None:
+    text = "é" * size
+    value = {"matched": True, "action": "respond", "response": text}
+    outcome, said = te.to_command_outcome(value)
+    assert all(isinstance(each, e.TextProduced) for each in said)
+    assert "".join(each.text for each in said if isinstance(each, e.TextProduced)) == text
+    assert outcome.text is not None
+    assert max(len(each.encode()) for each in (outcome.text, *_texts(said))) <= e.MAX_BODY
+
+
+def _texts(said: tuple[e.Event, ...]) -> list[str]:
+    return [each.text for each in said if isinstance(each, e.TextProduced)]
 
 
 @pytest.mark.parametrize(("error", "message"), [("exit code 3", ""), ("boom", "boom"), ("", "")])

@@ -38,6 +38,21 @@ def test_a_question_without_names() -> None:
     assert (event.approval, event.title) == ("runner:2", "confirmation")
 
 
+def test_a_long_question_is_shown_as_far_as_an_event_holds() -> None:
+    event = ui.to_approval("ui.confirm", Question("q", "é" * 99_999, message="m" * 99_999), "f")
+    assert len(event.title.encode()) == 16_384
+    assert isinstance(event.detail, dict)
+    assert event.detail["message"] == "m" * 16_384
+    assert not ui.too_long(Question("q", "é" * 99_999), "f")
+
+
+@pytest.mark.parametrize(
+    "question", [Question("q" * 65_537), Question(options=("é",) * 32_768), Question()]
+)
+def test_an_id_or_options_that_cannot_be_cut(question: Question) -> None:
+    assert ui.too_long(question, "f" * 65_537 if question == Question() else "f")
+
+
 @pytest.mark.parametrize(
     ("detail", "message"),
     [

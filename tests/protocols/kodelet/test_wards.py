@@ -149,9 +149,40 @@ def test_a_slash_command_is_executed() -> None:
     with t.ready(t.play_control_plane()) as play:
         id = t.running(play, spec=spec)
         play.receive(yes(id, {"matched": True, "action": "respond", "response": "hi"}))
-        (closing,) = said(play.take())
+        steps = play.take()
+        assert events(steps) == [e.TextProduced("hi")]  # who follows a run reads events
+        (closing,) = said(steps)
         play.receive(yes(closing["id"]))
         assert outcome(play.take()).text == "hi"
+
+
+LONG = "é" * 100_000
+
+
+def test_a_runner_s_texts_are_kept_as_far_as_an_event_holds() -> None:
+    failing = {"result": {"error": LONG, "structured": {"toolName": "bash"}}}
+    for opened, answer, closed in (
+        (lambda id: no(id, -32603, LONG), None, None),
+        (lambda id: yes(id, t.manifest(tools=[{"name": "x", "placement": LONG}])), None, yes),
+        (lambda id: yes(id, t.manifest()), lambda id: yes(id, failing), yes),
+        (
+            lambda id: yes(id, t.manifest()),
+            lambda id: yes(id, failing),
+            lambda id: no(id, -32603, LONG),
+        ),
+    ):
+        with t.ready(t.play_control_plane()) as play:
+            play.perform(t.start_order())
+            (opening,) = said(play.take())
+            play.receive(opened(opening["id"]))
+            steps = [*play.take()]
+            for reply in (answer, closed):
+                if reply is not None:
+                    play.receive(reply(said(steps)[-1]["id"]))
+                    steps = [*play.take()]
+            for event in events(steps):
+                words = event.outcome.message if isinstance(event, RunFinished) else event.message
+                assert len(words.encode()) <= e.MAX_BODY
 
 
 def test_a_prompt_names_the_setting_that_would_help() -> None:

@@ -21,6 +21,12 @@ def test_the_zero_value_goes_out_and_comes_in(kind: type) -> None:
     assert read(kind, write(kind())) == kind()
 
 
+def test_a_text_is_cut_at_a_character() -> None:
+    assert wire.cut("aé", 2) == "a"
+    assert wire.cut("aé", 3) == "aé"
+    assert len(wire.cut("x" * 99_999)) == wire.LONGEST_TEXT
+
+
 def test_absent_is_not_null() -> None:
     assert wire.ABSENT is not None
     assert repr(wire.ABSENT) == "ABSENT"
