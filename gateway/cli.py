@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 from fleetgate import __version__
-from fleetgate.gateway.command_line import Intermixed, count, own_name, seconds
+from fleetgate.gateway.command_line import Intermixed, count, near, own_name, seconds
 
 _ELSEWHERE: Final = {
     "bench": ("fleetgate.gateway.bench.cli", "how fast it is on this machine, beside a relay"),
@@ -21,9 +21,11 @@ _ELSEWHERE: Final = {
 """Commands with a command line of their own: modules with `run(argv) -> int`."""
 
 _COMMANDS: Final = "fleetgate.gateway.commands."
+USAGE: Final = 2
 INTERRUPTED: Final = 130
 
 Parser: TypeAlias = argparse.ArgumentParser
+Command: TypeAlias = Intermixed
 Commands: TypeAlias = Any
 """What `add_subparsers` gives, whose class argparse keeps to itself."""
 
@@ -35,12 +37,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         module = import_module(_ELSEWHERE[words[0]][0])
         return _guarded(lambda: int(module.run(words[1:])))
     try:
-        arguments = make_parser().parse_args(words)
+        arguments = _parse(words)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     name, _, function = arguments.does.partition(":")
     does = getattr(import_module(_COMMANDS + name), function)
     return _guarded(lambda: int(does(arguments)))
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser, known = _parsers()
+    if not words:
+        parser.print_help(sys.stderr)
+        parser.exit(USAGE)
+    if words[0][:1] != "-" and words[0] not in known:
+        hint = near(words[0], known) or "`gateway --help` lists them"
+        parser.error(f"there is no command {words[0]!r}; {hint}")
+    return parser.parse_args(words)
 
 
 def _guarded(command: Callable[[], int]) -> int:
@@ -56,6 +69,11 @@ def _guarded(command: Callable[[], int]) -> int:
 
 def make_parser() -> Parser:
     """The parser of all commands but those that have their own."""
+    return _parsers()[0]
+
+
+def _parsers() -> tuple[Parser, Collection[str]]:
+    """The parser, and the names of all commands."""
     parser = argparse.ArgumentParser(
         prog="gateway", description="One process between agent fleets and control planes."
     )
@@ -73,11 +91,11 @@ def make_parser() -> Parser:
     _add_tail(commands)
     _add_orders(commands)
     _json(_add(commands, "version", "version:run", "say which version this is"))
-    return parser
+    return parser, commands.choices
 
 
-def _add(commands: Commands, name: str, does: str, words: str) -> Parser:
-    parser: Parser = commands.add_parser(name, help=words, description=words.capitalize() + ".")
+def _add(commands: Commands, name: str, does: str, words: str) -> Command:
+    parser: Command = commands.add_parser(name, help=words, description=words.capitalize() + ".")
     parser.set_defaults(does=does)
     return parser
 
@@ -86,11 +104,12 @@ def _json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON lines in place of text")
 
 
-def _add_asking(commands: Commands, name: str, does: str, words: str) -> Parser:
+def _add_asking(commands: Commands, name: str, does: str, words: str) -> Command:
     """A command that asks a running gateway."""
     parser = _add(commands, name, does, words)
     where = parser.add_argument_group(
-        "which gateway", "by its admin socket; without either, GATEWAY_ADMIN says where it is"
+        "which gateway",
+        "by its admin socket: --admin, else --config, else the variable GATEWAY_ADMIN",
     )
     where.add_argument("--admin", metavar="ADDRESS", help="unix:PATH, or 127.0.0.1:PORT")
     where.add_argument("--config", metavar="FILE", help="the file that it serves")
@@ -108,6 +127,7 @@ def _add_reading(commands: Commands) -> None:
 
 def _add_run(commands: Commands) -> None:
     run = _add_asking(commands, "run", "run:run", "start a run and follow it")
+    run.stray = "a program and its own options stand behind --, as in: gateway run -- uname -a"
     given = run.add_argument_group("what to run: one of these")
     given.add_argument("--prompt", metavar="TEXT", help="for an agent; - is standard input")
     given.add_argument("--line", metavar="TEXT", help="a line for a host's shell")
@@ -123,16 +143,22 @@ def _add_manner(run: Parser) -> None:
     how = run.add_argument_group("how to run it")
     how.add_argument("--input", metavar="JSON", help="a tool's input")
     how.add_argument("--provider", default="", metavar="NAME", help="the agent program")
-    how.add_argument("--model", default="", metavar="NAME")
-    how.add_argument("--permission", default="", metavar="WORD")
-    how.add_argument("--workspace", action="append", default=[], metavar="DIR")
+    how.add_argument("--model", default="", metavar="NAME", help="the agent's model")
+    how.add_argument("--permission", default="", metavar="WORD", help="what an agent may do")
+    _several(how, "--workspace", "DIR", "a directory of the run")
     how.add_argument("--cwd", default="", metavar="DIR", help="a command's directory")
-    how.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    how.add_argument("--label", action="append", default=[], metavar="NAME=VALUE")
-    how.add_argument("--timeout", type=seconds, metavar="SECONDS")
+    _several(how, "--env", "NAME=VALUE", "its environment")
+    _several(how, "--label", "NAME=VALUE", "what routes look at")
+    how.add_argument("--timeout", type=seconds, metavar="SECONDS", help="its end at the latest")
     how.add_argument("--stdin", action="store_true", help="give it our standard input first")
     how.add_argument("--interactive", "-i", action="store_true", help="it takes gateway send")
     how.add_argument("--approvals", action="store_true", help="it asks before gated tools")
+
+
+def _several(how: argparse._ArgumentGroup, name: str, metavar: str, words: str) -> None:
+    how.add_argument(
+        name, action="append", default=[], metavar=metavar, help=f"{words}; repeatable"
+    )
 
 
 def _add_tail(commands: Commands) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, NoReturn
 
 _BEHIND: Final = "\0"
 """Marks a word that stands behind `--` and begins with a dash. No word of a command line holds it,
@@ -15,10 +16,17 @@ class Intermixed(argparse.ArgumentParser):
     """A parser of a command whose options may stand before, between and behind its words.
 
     Plain argparse gives an optional word its default as soon as an option follows, and then has no
-    place for the word itself.
+    place for the word itself. Options are written in full: what is short for one today may be
+    short for two tomorrow.
     """
 
+    stray = ""
+    """What to do about a word that is none of the command's."""
+
     _inside = False
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **settings})
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - its overloads
         self, args: Any = None, namespace: Any = None
@@ -33,7 +41,24 @@ class Intermixed(argparse.ArgumentParser):
             self._inside = False
         for name, value in list(vars(made).items()):
             setattr(made, name, _unmarked(value))
-        return made, [word.removeprefix(_BEHIND) for word in extra]
+        if extra:
+            self._refuse([word.removeprefix(_BEHIND) for word in extra])
+        return made, []
+
+    def _refuse(self, extra: list[str]) -> NoReturn:
+        """Here and not in the parser above, whose usage shows none of the command's options."""
+        known = [name for action in self._actions for name in action.option_strings]
+        hints = [hint for word in extra if word[:2] == "--" and (hint := near(word, known))]
+        hint = hints[0] if hints else self.stray
+        self.error(f"unrecognized arguments: {' '.join(extra)}" + (f"; {hint}" if hint else ""))
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """A hint at the nearest known word; empty where none is near."""
+    from difflib import get_close_matches  # only where something is wrong
+
+    close = get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def _unmarked(value: Any) -> Any:

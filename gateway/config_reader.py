@@ -154,15 +154,24 @@ def _number(value: Any, _: Any) -> float:
 def _one_of(value: Any, kind: Any) -> Any:
     words = get_args(kind)
     if value not in words or type(value) is not str:
-        raise Unfit(f"expected one of {', '.join(word or 'an empty string' for word in words)}")
+        shown = ", ".join(word or "an empty string" for word in words)
+        raise Unfit(f"expected one of {shown}{_meant(value, words)}")
     return value
 
 
 def _member(value: Any, kind: Any) -> Any:
     words = [each.value for each in kind]
     if type(value) is not str or value not in words:
-        raise Unfit(f"expected one of {', '.join(map(str, words))}")
+        raise Unfit(f"expected one of {', '.join(map(str, words))}{_meant(value, words)}")
     return kind(value)
+
+
+def _meant(value: Any, words: Sequence[str]) -> str:
+    """What was likely meant. The value itself, which may be a misplaced secret, is not said."""
+    if type(value) is not str:
+        return f", got {named(value)}"
+    close = get_close_matches(value, words, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _guarded(inner: Callable[[Any, Any], Any], guard: type, words: str) -> Callable[..., Any]:

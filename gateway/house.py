@@ -102,6 +102,12 @@ class House:
         kept = (room.keeper for room in self._rooms.values())
         return tuple(keeper for keeper in kept if isinstance(keeper, Keeper))
 
+    @property
+    def pools(self) -> tuple[LocalPool, ...]:
+        """The local pools that are at work."""
+        kept = (room.keeper.entry for room in self._rooms.values())
+        return tuple(entry for entry in kept if isinstance(entry, LocalPool))
+
     async def apply(self, config: Config) -> list[Exception]:
         """Make the entries at work those of `config`: what is unchanged goes on undisturbed,
         what is gone or changed ends its links, all side by side, what is new starts. Answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -56,8 +57,13 @@ async def connect(address: Address) -> trio.SocketStream:
 
 
 def reason(error: OSError) -> str:
-    """The system's own words, without the number."""
-    return error.strerror or str(error)
+    """The system's own words, without the number; of several attempts those on the first."""
+    match error.__cause__:
+        # trio's own error says only that all attempts failed, and each of them where to, too.
+        case BaseExceptionGroup(exceptions=(OSError(errno=int(number)), *_)):
+            return os.strerror(number)
+        case _:
+            return error.strerror or str(error)
 
 
 def peer_of(stream: trio.SocketStream) -> str:

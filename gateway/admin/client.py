@@ -30,6 +30,8 @@ MAX_LINE: Final = 16 << 20
 CHUNK: Final = 64 * 1024
 
 
+_FOREIGN: Final = "the answer ({}) is not JSON: no gateway's admin socket is there"
+
 Connect: TypeAlias = Callable[[str], Awaitable[trio.abc.Stream]]
 
 
@@ -192,16 +194,28 @@ async def connect_to(address: str) -> trio.abc.Stream:
         case UnixPlace(path=path):
             return await trio.open_unix_socket(path)
         case TcpPlace(host=host, port=port):
-            return await trio.open_tcp_stream(host, port)
+            try:
+                return await trio.open_tcp_stream(host, port)
+            except OSError as error:
+                raise _only_attempt(error) from None
         case _:
             raise OSError(0, "it is no address; use unix:PATH or 127.0.0.1:PORT")
+
+
+def _only_attempt(error: OSError) -> OSError:
+    """The system's own error. Where trio makes one of all attempts, a loopback address has one."""
+    match error.__cause__:
+        case BaseExceptionGroup(exceptions=(OSError() as attempt, *_)):
+            return attempt
+        case _:
+            return error
 
 
 def _read_answer(status: int, body: bytes) -> Line:
     try:
         line = json.loads(body)
     except ValueError:
-        raise AdminError("no_json", f"the answer ({status}) is not JSON") from None
+        raise AdminError("no_json", _FOREIGN.format(status)) from None
     if status >= 400:
         error = line.get("error", {})
         raise AdminError(str(error.get("code")), str(error.get("message")))
@@ -222,8 +236,10 @@ def _nobody(address: str, error: Exception) -> str:
             return f"{said}: permission denied. Only the user who started it may ask it"
         case OSError() if error.strerror:
             return f"{said}: {error.strerror}"
-        case _:
+        case trio.TooSlowError():
             return f"{said} within {CONNECT_WITHIN:g} s"
+        case _:
+            return f"{said}: {error}"
 
 
 def _cut(address: str) -> Unreachable:

@@ -38,8 +38,14 @@ RUNS: Final[tuple[Column, ...]] = (
     Column("CREATED", lambda line: moment(line["created"]), 4),
     Column("TOOK", lambda line: _took(line), 3),
     Column("EVENTS", lambda line: line["last_seq"], 5),
-    Column("WAITS FOR", lambda line: line["approvals"], 1),
+    Column("WAITS FOR", lambda line: _awaited(line), 1),
 )
+
+
+def _awaited(line: Line) -> list[str]:
+    """Approvals; of a run that nobody has been given, that somebody takes it."""
+    unclaimed = line["ended"] is None and line["worker"] is None
+    return ["a worker"] if unclaimed else line["approvals"]
 
 
 def _took(line: Line) -> str | None:

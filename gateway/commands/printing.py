@@ -171,7 +171,10 @@ def _ending(outcome: Line) -> str:
         said += f", exit code {outcome['exit_code']}"
     if outcome["signal"]:
         said += f", {outcome['signal']}"
-    return f"{said}: {outcome['message']}" if outcome["message"] else said
+    message = outcome["message"]
+    if message in ("", f"exit code {outcome['exit_code']}"):
+        return said
+    return f"{said}: {message}"
 
 
 def _plainly(line: Line) -> str:

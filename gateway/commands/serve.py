@@ -21,6 +21,7 @@ from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.heap import settle
 from fleetgate.gateway.keeper import Keeper
+from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
 from fleetgate.gateway.observe import Counters, GatewayObserver, bridge_logging
 from fleetgate.gateway.registry import RegistryError, adapters
@@ -113,7 +114,10 @@ def status_line(gateway: Gateway, counters: Counters) -> Line:
             "bytes": pressure.size,
             "failing": pressure.failing,
         },
-        "entries": [_entry_line(keeper) for keeper in gateway.house.keepers],
+        "entries": [
+            *(_entry_line(keeper) for keeper in gateway.house.keepers),
+            *(_pool_line(pool) for pool in gateway.house.pools),
+        ],
         "counters": counters.snapshot(),
     }
 
@@ -127,6 +131,18 @@ def _entry_line(keeper: Keeper) -> Line:
         "address": entry.address,
         "listens": entry.listens,
         "links": [_link_line(driver) for driver in keeper.drivers],
+    }
+
+
+def _pool_line(pool: LocalPool) -> Line:
+    """A local pool, in the form of the entry that it stands for."""
+    return {
+        "entry": pool.name,
+        "facing": "south",
+        "protocol": "local",
+        "address": pool.address,
+        "listens": False,
+        "links": [],
     }
 
 

@@ -37,6 +37,26 @@ def test_what_makes_no_sense_is_exit_code_2(
     assert "usage: gateway" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["rnu"], "there is no command 'rnu'; did you mean run?"),
+        (["zzz", "--x"], "there is no command 'zzz'; `gateway --help` lists them"),
+        (["run", "uname", "-a"], "-a; a program and its own options stand behind --, as in: ga"),
+        (
+            ["runs", "--al"],
+            "gateway runs: error: unrecognized arguments: --al; did you mean --all?",
+        ),
+        ([], "start a run and follow it"),
+    ],
+)
+def test_a_wrong_word_is_told_what_is_right(
+    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_the_version_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"fleetgate {__version__}\n"

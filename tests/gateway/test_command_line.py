@@ -26,6 +26,26 @@ def test_options_stand_anywhere(order: tuple[tuple[str, ...], ...]) -> None:
     assert (made.run, made.text, made.close, made.reason) == ("r", "t", True, "why")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["r", "--clos"], "unrecognized arguments: --clos; did you mean --close?"),
+        (["r", "t", "more"], "unrecognized arguments: more; words stand in quotes"),
+        (["r", "t", "-x", "--zzz"], "unrecognized arguments: -x --zzz; words stand in quotes"),
+    ],
+)
+def test_what_is_none_of_its_words_is_refused_with_its_own_usage(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = _parser()
+    parser.stray = "words stand in quotes"
+    with pytest.raises(SystemExit):
+        parser.parse_args(words)
+    usage, error = capsys.readouterr().err.split("error: ")
+    assert "--close" in usage
+    assert error == f"{said}\n"
+
+
 def test_a_parser_is_used_again() -> None:
     parser = _parser()
     for _ in range(2):

@@ -72,7 +72,11 @@ def test_a_whole_value() -> None:
         ({"on": 1}, Flaw(("at", "on"), "expected true or false, got a number")),
         ({"colour": "green"}, Flaw(("at", "colour"), "expected one of red, blue")),
         ({"word": "c"}, Flaw(("at", "word"), "expected one of a, b")),
-        ({"word": ["a"]}, Flaw(("at", "word"), "expected one of a, b")),
+        ({"word": ["a"]}, Flaw(("at", "word"), "expected one of a, b, got an array")),
+        (
+            {"colour": "bleu"},
+            Flaw(("at", "colour"), "expected one of red, blue; did you mean blue?"),
+        ),
         ({"items": "abc"}, Flaw(("at", "items"), "expected an array, got a string")),
         ({"items": [{}, 3]}, Flaw(("at", "items", 1), "expected a table, got a number")),
         (

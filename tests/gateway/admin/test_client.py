@@ -118,7 +118,7 @@ async def test_an_answer_that_is_cut_or_none(data: bytes) -> None:
 async def test_an_answer_that_is_not_json() -> None:
     said = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 2\r\n\r\nno"
     async with _answering(_saying(said)) as client:
-        with pytest.raises(AdminError, match="not JSON"):
+        with pytest.raises(AdminError, match=r"502.*no gateway's admin socket is there"):
             await client.get("/v1/status")
 
 
@@ -177,5 +177,13 @@ async def test_an_operator_is_told_what_to_do_where_nobody_answers(
 
 @pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999", "unix:/nonexistent/socket"])
 async def test_where_nobody_is(address: str) -> None:
-    with pytest.raises(Unreachable, match="no gateway answers at"):
+    with pytest.raises(Unreachable, match=r"no gateway answers at .*: "):
+        await AdminClient(address).get("/v1/status")
+
+
+async def test_a_port_where_nobody_listens() -> None:
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    address = f"127.0.0.1:{listener.socket.getsockname()[1]}"
+    await listener.aclose()
+    with pytest.raises(Unreachable, match=r"nobody listens there\. Start one with"):
         await AdminClient(address).get("/v1/status")

@@ -65,6 +65,13 @@ async def test_runs(command: Command, hub: Hub, worker: HandWorker, capsys: Capt
     assert "no [[north]] entry is named nope" in capsys.readouterr().err
 
 
+async def test_runs_say_what_they_wait_for(command: Command, hub: Hub, capsys: Capture) -> None:
+    await started(hub, "a")
+    assert await command("runs") == 0
+    _, row = _rows(capsys.readouterr().out)
+    assert (row[1], row[-1]) == ("queued", "a worker")
+
+
 async def test_status(command: Command, status: Line, capsys: Capture) -> None:
     assert await command("status") == 0
     assert capsys.readouterr().out.splitlines()[:2] == [

@@ -126,6 +126,12 @@ def test_json_is_every_event() -> None:
             ),
             "failed (timed_out), SIGKILL: late",
         ),
+        (
+            e.RunFinished(
+                e.Outcome(e.RunState.FAILED, e.Reason.EXITED, "exit code 3", exit_code=3)
+            ),
+            "failed (exited), exit code 3",
+        ),
         (e.InputAccepted(4), "took its input up to number 4"),
         (
             e.ApprovalResolved("a1", e.Decision.ALLOW_ONCE),

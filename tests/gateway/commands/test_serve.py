@@ -97,6 +97,23 @@ async def test_it_says_what_it_does_and_answers(served: Served) -> None:
     assert (await served.admin.get("/v1/workers"))["workers"] == []
 
 
+async def test_local_pools_need_no_journal_on_disk_and_are_among_the_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = tmp_path / "run"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    config = tmp_path / "gw.toml"
+    config.write_text(
+        '[gateway]\nname = "gw"\njournal = "memory:"\n[[local]]\nname = "here"\n'
+        'adapters = ["mock"]\n[[route]]\nfrom = "admin"\nto = "here"\n'
+    )
+    async with _serving(config) as served:
+        await served.said("gateway_ready")
+        admin = AdminClient(f"unix:{runtime}/fleetgate/gw/socket")
+        (entry,) = (await admin.get("/v1/status"))["entries"]
+    assert (entry["entry"], entry["protocol"], entry["links"]) == ("here", "local", [])
+
+
 async def test_SIGTERM_ends_it_in_order(served: Served) -> None:
     served.process.send_signal(signal.SIGTERM)
     await served.said("gateway_draining")
