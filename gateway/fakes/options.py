@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import typing
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import attrs
 
@@ -21,6 +21,15 @@ from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
 
 _T = TypeVar("_T")
+
+
+class Options(Protocol):
+    """A parser, or a group of one."""
+
+    @property
+    def add_argument(self) -> Callable[..., object]:
+        """As argparse has it."""
+        ...
 
 
 class BadOption(Exception):
@@ -55,7 +64,7 @@ def journal_of(state: str | None) -> str:
     return f"sqlite:{os.path.abspath(state)}/journal.db"
 
 
-def add_script(parser: argparse._ActionsContainer) -> None:
+def add_script(parser: Options) -> None:
     """What a fake that works does with its runs."""
     parser.add_argument("--script", metavar="FILE", help="a TOML file that says what runs do")
 

@@ -152,7 +152,7 @@ class Bridge:
 
     async def start(self, name: str = "r1", prompt: str = "go", **spec: Any) -> RunId:
         """Start a run from a prompt at the controller, and follow it."""
-        given = {"interactive": True, **spec}
+        given: dict[str, Any] = {"interactive": True, **spec}
         return await self.ask(name, c.RunSpec(c.Prompt(prompt, provider="claude"), **given))
 
     async def ask(self, name: str, spec: c.RunSpec) -> RunId:

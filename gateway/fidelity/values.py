@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, cast
 
@@ -82,14 +82,34 @@ def _mapping(token: str, number: int) -> tuple[Any, Any]:
     return {"KEY": token}, {"KEY": _odd_text(token), "OTHER": "", "THIRD_1": "="}
 
 
-_MAKERS: Final[dict[Any, Any]] = {
-    str: lambda token, number: (token, _odd_text(token)),
-    bytes: lambda token, number: (token.encode(), token.encode() + bytes(range(256))),
-    int: lambda token, number: (number, LARGEST),
-    bool: lambda token, number: (True, False),
+def _tuple(token: str, number: int) -> tuple[Any, Any]:
+    return (f"/{token}",), (f"/{token}", f"/{_odd_text(token)}")
+
+
+def _bytes(token: str, number: int) -> tuple[Any, Any]:
+    return token.encode(), token.encode() + bytes(range(256))
+
+
+def _str(token: str, number: int) -> tuple[Any, Any]:
+    return token, _odd_text(token)
+
+
+def _int(token: str, number: int) -> tuple[Any, Any]:
+    return number, LARGEST
+
+
+def _bool(token: str, number: int) -> tuple[Any, Any]:
+    return True, False
+
+
+_MAKERS: Final[dict[Any, Callable[[str, int], tuple[Any, Any]]]] = {
+    str: _str,
+    bytes: _bytes,
+    int: _int,
+    bool: _bool,
     dict: _json,
     Mapping: _mapping,
-    tuple: lambda token, number: ((f"/{token}",), (f"/{token}", f"/{_odd_text(token)}")),
+    tuple: _tuple,
 }
 
 
