@@ -11,6 +11,9 @@ run
     make of it (`evolve`), beside a few counters about orders and inputs.
 worker
     Whoever executes runs, under an epoch. A newer epoch fences the older one.
+link
+    Where a run came by: the name of a northbound entry. (What the transports call a
+    link is a connection, and nothing that this room knows.)
 journal
     Where a run's sequence and its row are durable. Followers are positions in it.
 

@@ -176,7 +176,7 @@ class CloseInput:
 
 @attrs.frozen(slots=True)
 class SignalRun:
-    """Send a signal to the run."""
+    """Send a signal to the run. One that no worker has yet is canceled instead."""
 
     run: RunId
     signal: Signal

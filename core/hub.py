@@ -23,9 +23,7 @@ from fleetgate.core.canceling import Canceling
 from fleetgate.core.crew import Crew
 from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.dispatcher import Dispatcher
-from fleetgate.core.errors import (
-    Refusal,
-)
+from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Event
 from fleetgate.core.follow import Follower
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
@@ -209,7 +207,7 @@ class Hub:
         here = self._roster.workers.values()
         return self.watchers.watch(link, tell, (each.status() for each in here))
 
-    # --- stopping
+    # --- what the gateway itself asks
 
     def watch_workers(self, changed: Callable[[WorkerStatus], None]) -> None:
         """Have `changed` told of each worker that comes, gets ready or leaves."""

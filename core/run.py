@@ -63,6 +63,8 @@ class Run:
     it. `inputs` counts the inputs given, `inputs_accepted` those the worker confirmed.
     `orders` is the number of the last order. `approvals` are the open ones.
     `acknowledged` is what its controller has confirmed. `notes` is what adapters keep.
+    `canceling`: its worker is being told to stop. `native_session` and `model` are the
+    worker's own words, `usage` its latest report. `outcome`: None until its end.
     `created`, `started`, `ended`: Unix nanoseconds (0: not yet).
     """
 

@@ -2,6 +2,9 @@
 
 entry
     One `[[north]]` or `[[south]]` of the config: a protocol, an address, settings.
+house, keeper
+    All entries at work, and what keeps one of them going: its listener or dialler,
+    its links.
 driver
     `connection.py`: the one loop between a link and a protocol's connection. It
     performs steps, and nobody else does.

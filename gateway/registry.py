@@ -37,7 +37,13 @@ def adapters(extra: Iterable[EntryPoint] | None = None) -> Mapping[str, Adapter]
     for adapter in builtin():
         _add(known, adapter, "fleetgate")
     for point in entry_points(group=GROUP) if extra is None else extra:
-        adapter = point.load()
+        try:
+            adapter = point.load()
+        except Exception as error:  # a package's code runs: it may raise anything
+            raise RegistryError(
+                f"entry point {point.name} ({point.value}) cannot be loaded: {error!r}; "
+                "uninstall or mend its package"
+            ) from error
         if not isinstance(adapter, Adapter):
             raise RegistryError(f"entry point {point.name} ({point.value}) is no Adapter")
         _add(known, adapter, point.value)

@@ -351,8 +351,8 @@ class Connection:
 
     def remembers(self) -> str:
         """What later links of the entry are to be given as `Opening.remembered`, in place of what
-        was kept before; empty: nothing new. At most 4 KiB. Asked once, when the link has ended;
-        kept with the journal."""
+        was kept before; empty: nothing new. At most 4096 characters. Asked once, when the link
+        has ended; kept with the journal."""
         return ""
 
 

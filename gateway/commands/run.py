@@ -21,7 +21,7 @@ from fleetgate.gateway.commands.printing import Sink, open_sink
 from fleetgate.gateway.render import Line
 
 MAX_STDIN: Final = 1 << 20
-"""Bytes of standard input that go with a run: one input of the hub."""
+"""Bytes of standard input that go with a run. For more there is `gateway send`."""
 
 
 def run(arguments: Namespace) -> int:

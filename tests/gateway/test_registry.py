@@ -39,6 +39,9 @@ def test_others_come_by_entry_point_and_a_clash_or_a_stranger_stops_the_start() 
     stranger = EntryPoint("x", "fleetgate.protocols.agency:__name__", "fleetgate.protocols")
     with pytest.raises(RegistryError, match="no Adapter"):
         adapters(extra=(stranger,))
+    broken = EntryPoint("x", "fleetgate.no_such_module:ADAPTER", "fleetgate.protocols")
+    with pytest.raises(RegistryError, match="no_such_module"):
+        adapters(extra=(broken,))
 
 
 async def test_journals_are_opened_by_their_url(tmp_path: Path) -> None:
