@@ -57,10 +57,16 @@ def add_state(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
 
 
 def journal_of(state: str | None) -> str:
-    """The journal in a state directory, which is made if it is missing; in memory without one."""
+    """The journal in a state directory, which is made if it is missing; in memory without one.
+
+    Raises: `BadOption` where it cannot be made.
+    """
     if state is None:
         return "memory:"
-    os.makedirs(state, mode=0o700, exist_ok=True)
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise BadOption(f"--state: {state} cannot be made: {error.strerror}") from None
     return f"sqlite:{os.path.abspath(state)}/journal.db"
 
 

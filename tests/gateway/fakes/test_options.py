@@ -81,6 +81,9 @@ def test_without_a_state_directory_the_journal_is_in_memory(tmp_path: Path) -> N
     state = tmp_path / "state"
     assert journal_of(str(state)) == f"sqlite:{state}/journal.db"
     assert stat.S_IMODE(os.stat(state).st_mode) == 0o700
+    (tmp_path / "file").touch()
+    with pytest.raises(BadOption, match=r"--state: .*file/s cannot be made: Not a directory"):
+        journal_of(str(tmp_path / "file" / "s"))
 
 
 def test_a_table_cannot_be_written_on_a_command_line() -> None:
