@@ -24,7 +24,7 @@ from fleetgate.protocols.carriage import Carriage
 from fleetgate.transports.address import DEFAULT_PORTS, GRPC
 from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
-from fleetgate.transports.unix import check_path
+from fleetgate.transports.unix import check_directory, check_path
 
 
 @attrs.frozen(slots=True)
@@ -97,6 +97,7 @@ def _about_gateway(config: Config) -> Iterator[Problem]:
     if isinstance(place, UnixPlace):
         try:
             check_path(place.path)
+            check_directory(place.path)
         except AddressError as error:
             yield _problem(config, "gateway.admin", str(error))
 
@@ -105,7 +106,9 @@ def _check_entry(entry: Entry, adapter: Adapter) -> None:
     carriage = entry.side(adapter).carriage(entry.settings)
     _check_carried(entry, carriage)
     _check_files(entry.tls)
-    check_address(entry.address, options_of(entry, carriage), entry.listens)
+    address = check_address(entry.address, options_of(entry, carriage), entry.listens)
+    if entry.listens and address.scheme == "unix":
+        check_directory(address.path)
 
 
 def _check_files(tls: TlsFiles | None) -> None:

@@ -62,6 +62,18 @@ def check_path(path: str) -> None:
         raise AddressError(f"the socket path {path} names a directory: wanted unix:/path/to/socket")
 
 
+def check_directory(path: str) -> None:
+    """Raises: `AddressError` where a socket that is to be bound has a directory that is not ours
+    alone. A missing one is made later."""
+    parent = os.path.dirname(path) or "."
+    try:
+        status = os.stat(parent)
+    except OSError:
+        return
+    if fault := _shared(parent, status):
+        raise AddressError(fault)
+
+
 class UnixDialer(Dialer):
     """Reaches a Unix socket."""
 
@@ -175,20 +187,27 @@ def _private_directory(path: str) -> str:
         status = os.stat(parent)
     except OSError as error:
         raise ListenFailed(f"cannot make the directory {parent}: {reason(error)}") from error
+    if fault := _shared(parent, status):
+        raise ListenFailed(fault)
+    return parent
+
+
+def _shared(parent: str, status: os.stat_result) -> str | None:
+    """Why no socket may be put there; None where it may."""
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISDIR(status.st_mode):
-        raise ListenFailed(f"{parent} is no directory: a socket cannot be made in it")
+        return f"{parent} is no directory: a socket cannot be made in it"
     if status.st_uid != os.geteuid():
-        raise ListenFailed(
+        return (
             f"the directory {parent} belongs to uid {status.st_uid}, we are {os.geteuid()}: put "
             "the socket in a directory of its own; a missing one is made with mode 0700"
         )
     if mode & 0o077:
-        raise ListenFailed(
+        return (
             f"the directory {parent} has mode {mode:04o} and is open to others: put the socket in "
             f"a directory of its own (a missing one is made), or run chmod 0700 {parent}"
         )
-    return parent
+    return None
 
 
 def make_private(path: Path) -> None:

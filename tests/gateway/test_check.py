@@ -97,6 +97,19 @@ def test_what_cannot(place: Path, south: str, problem: str) -> None:
     assert _problems(place, HEAD + SOUTH + south + NORTH + ROUTE) == [problem]
 
 
+def test_sockets_in_a_directory_that_others_reach_are_found_before_they_are_bound(
+    place: Path,
+) -> None:
+    (place / "run").mkdir(mode=0o755)
+    text = HEAD + 'admin = "unix:run/admin.sock"\n' + SOUTH + TLS + NORTH + ROUTE
+    admin, gui = _problems(place, text)
+    said = "the directory run has mode 0755 and is open to others: "
+    assert admin.startswith(f"3: gateway.admin: {said}")
+    assert f": north.gui: {said}" in gui
+    (place / "run").chmod(0o700)
+    assert _problems(place, text) == []
+
+
 @pytest.mark.parametrize("file", ["c.pem", "k.pem", "ca.pem", "token"])
 def test_a_named_pipe_is_refused_and_nobody_waits_for_its_writer(place: Path, file: str) -> None:
     (place / file).unlink()

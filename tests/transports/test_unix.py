@@ -13,7 +13,13 @@ from trio.testing import MockClock
 from fleetgate.transports.api import AddressError, DialFailed, ListenFailed, Options
 from fleetgate.transports.open import open_dialer, open_listener
 from fleetgate.transports.testing import LinkTraits, check_link, open_link_pair
-from fleetgate.transports.unix import LOCK_DEADLINE, PATH_LIMIT, bound_unix_socket, check_path
+from fleetgate.transports.unix import (
+    LOCK_DEADLINE,
+    PATH_LIMIT,
+    bound_unix_socket,
+    check_directory,
+    check_path,
+)
 
 OPTIONS = Options(framing="kind", close_timeout=0.2)
 
@@ -67,6 +73,8 @@ async def test_a_shared_directory_is_refused_and_not_changed(folder: Path, share
     common.chmod(shared)
     text = await refused(common / "s")
     assert f"has mode {shared:04o} and is open to others" in text
+    with pytest.raises(AddressError, match=f"has mode {shared:04o} and is open to others"):
+        check_directory(str(common / "s"))
     assert "a directory of its own" in text
     assert mode(common) == shared
     assert list(common.iterdir()) == []
