@@ -79,15 +79,15 @@ def descriptors() -> tuple[bytes, ...]:
 def to_json(message: Any) -> dict[str, Json]:
     """A message as a JSON object: what is not at its default, by the schema's names."""
     found: dict[str, Json] = {}
-    for member in attrs.fields(type(message)):
-        value = getattr(message, member.name)
-        if value != member.default:
-            found[member.name] = _json_of(value)
+    for name, default, _ in _plan(type(message)):
+        value = getattr(message, name)
+        if value != default:
+            found[name] = _json_of(value)
     return found
 
 
 def _json_of(value: Any) -> Json:
-    if attrs.has(type(value)):
+    if attrs.has(value.__class__):
         return to_json(value)
     if isinstance(value, Mapping):
         table = cast("Mapping[str, Any]", value)

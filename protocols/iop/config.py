@@ -21,9 +21,9 @@ def _is_struct(kind: Any) -> bool:
 
 
 def _struct(value: Any, _: Any) -> Any:
-    if isinstance(value, Mapping):
-        return cast(Any, value)
-    raise expect("an object", value)
+    if not isinstance(value, Mapping):
+        raise expect("an object", value)
+    return cast("Mapping[str, Json]", value)
 
 
 _CONVERTER: Final = make_converter()
@@ -51,7 +51,7 @@ def _lists(value: Any) -> Any:
     if isinstance(value, Mapping):
         table = cast("Mapping[str, Any]", value)
         return {key: _lists(each) for key, each in table.items()}
-    return [_lists(each) for each in cast("Any", value)] if _is_array(value) else value
+    return [_lists(each) for each in value] if _is_array(value) else value
 
 
 def _is_array(value: object) -> bool:

@@ -162,7 +162,7 @@ def _body(event: w.RunEvent) -> Mapping[str, Json]:
     if not text:
         return NOTHING
     try:
-        body = load(text.encode())
+        body: Json = load(text.encode())
     except Malformed:
         return NOTHING
     return body if isinstance(body, Mapping) else NOTHING

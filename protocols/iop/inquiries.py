@@ -11,7 +11,7 @@ from fleetgate.core import commands as c
 from fleetgate.core.answers import AccountList, Answer
 from fleetgate.core.errors import Refusal
 from fleetgate.core.ids import SessionId
-from fleetgate.core.json import Json
+from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.worker import NAMED, AccountReport
 from fleetgate.protocols.api import Submit
 from fleetgate.protocols.deadlines import Deadlines
@@ -111,7 +111,7 @@ def _status(usage: Json) -> w.AgentUsageStatus:
         key: value for key in _TEXTS if isinstance(value := usage.get(key), str)
     }
     metadata = usage.get("metadata")
-    kept = metadata if isinstance(metadata, Mapping) else {}
+    kept = metadata if isinstance(metadata, Mapping) else NOTHING
     return w.AgentUsageStatus(
         **texts, metadata={key: value for key, value in kept.items() if isinstance(value, str)}
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -185,7 +185,8 @@ _KINDS: Final[Mapping[type[Any], str]] = {
 
 
 def _plain(event: Any) -> dict[str, Json]:
-    return {member.name: getattr(event, member.name) for member in attrs.fields(type(event))}
+    names: Iterable[str] = attrs.fields_dict(event.__class__)
+    return {name: getattr(event, name) for name in names}
 
 
 def _given(**members: Json) -> Mapping[str, Json]:

@@ -43,10 +43,6 @@ class NodeSettings:
             read_config(self.config)
 
 
-def _table(default: Any) -> Any:
-    return attrs.field(default=default)
-
-
 @attrs.frozen(slots=True)
 class EdgeSettings:
     """The edge's side, which faces nodes."""
@@ -61,7 +57,7 @@ class EdgeSettings:
     node. Empty: every token may do both."""
     alias: str = ""
     """The alias of nodes that have none of their own in `nodes`; empty: their id."""
-    config: Any = attrs.field(factory=dict)
+    config: Any = attrs.field(factory=dict[str, Any])
     """The `NodeConfigPayload` that nodes are sent, as a table with the schema's names."""
     nodes: Mapping[str, NodeSettings] = NOTHING
     """What differs from that, by the id that a token names."""

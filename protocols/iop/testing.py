@@ -4,7 +4,7 @@ the folder imports Hypothesis."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 import attrs
 from hypothesis import strategies as st
@@ -42,7 +42,8 @@ def _as_floats(value: Any) -> Any:
         case float():
             return int(value) if value.is_integer() and abs(value) <= 1 << 53 else value
         case dict():
-            return {key: _as_floats(each) for key, each in value.items()}
+            table = cast("dict[str, Any]", value)
+            return {key: _as_floats(each) for key, each in table.items()}
         case _:
             return [_as_floats(each) for each in value]
 

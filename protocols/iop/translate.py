@@ -161,8 +161,8 @@ def _to_messages(messages: Json) -> tuple[tuple[Json, ...], str]:
             raise wrong
         if not (isinstance(each.get("role"), str) and isinstance(each.get("content"), str)):
             raise wrong
-    last = cast("Mapping[str, str]", messages[-1]) if messages else {}
-    if last.get("role") == "user" and last.keys() == {"role", "content"}:
+    last: Mapping[str, str] = cast("Mapping[str, str]", messages[-1]) if messages else NOTHING
+    if last.get("role") == "user" and len(last) == 2:
         return tuple(messages[:-1]), last["content"]
     return tuple(messages), ""
 
