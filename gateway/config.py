@@ -166,7 +166,7 @@ class _Reading:
             self._named |= self._names(key)
         south, north = self._entries("south"), self._entries("north")
         local = self._local()
-        routes = self._routes()
+        routes = self._routes(filter(self._asks, south.values()))
         self._check_names()
         self._check_places(gateway, {**south, **north})
         self._finish()
@@ -213,9 +213,15 @@ class _Reading:
         made = (self._attempt(read_local, table, path, self._base) for path, table in tables)
         return tuple(pool for pool in made if pool is not None)
 
-    def _routes(self) -> tuple[Route, ...]:
+    def _asks(self, entry: Entry) -> bool:
+        """Whether runs come from a south entry, too."""
+        asks = entry.side(self._adapters[entry.protocol]).asks
+        return asks is not None and asks(entry.settings)
+
+    def _routes(self, asking: Iterable[Entry]) -> tuple[Route, ...]:
         routes: list[Route] = []
         north = [name for path, name in self._named.items() if path[0] == "north"]
+        north += [entry.name for entry in asking]
         south = [name for path, name in self._named.items() if path[0] in ("south", "local")]
         for path, table in self._tables("route").items():
             if (route := self._attempt(read_route, table, path)) is not None:

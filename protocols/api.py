@@ -53,8 +53,7 @@ class Resume:
 
 @attrs.frozen(slots=True)
 class SpeakOn:
-    """The peer has said all that it has to say: when it closes its side in order, go on until we
-    end the link. Without this, its end is the link's, once it has its answers."""
+    """The peer has said all it has to say: its end, in order, is not the link's, which we end."""
 
 
 @attrs.frozen(slots=True)
@@ -358,17 +357,18 @@ class Connection:
 
 @attrs.frozen(slots=True)
 class Side:
-    """One side of a protocol: the attrs class of its settings (every member with a
-    default; durations in seconds, as people write them), and its connections. Of a
-    southbound side, `inputs` are the kinds of input that its workers take, and `prepare`
-    gives a spec what the protocol's own options in `native` mean for the core while the run
-    waits for a worker; it gets the instant of the run's acceptance, in Unix nanoseconds."""
+    """One side of a protocol: the attrs class of its settings (every member with a default;
+    durations in seconds), and its connections. Of a southbound side, `inputs` are what its workers
+    take, `asks` says whether runs come from an entry with such settings, too, and `prepare` gives
+    a spec what the protocol's own options in `native` mean for the core while the run waits for a
+    worker; it gets the instant of the run's acceptance, in Unix nanoseconds."""
 
     settings: type[Any]
     open: Callable[[Any], Connection]
     carriage: Callable[[Any], Carriage]
     inputs: frozenset[InputKind] = frozenset()
     prepare: Callable[[RunSpec, int], RunSpec] | None = None
+    asks: Callable[[Any], bool] | None = None
 
 
 @attrs.frozen(slots=True)

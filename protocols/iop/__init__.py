@@ -43,8 +43,12 @@ def _south(settings: EdgeSettings) -> Connection:
     return Either(EdgeConnection(settings), call)
 
 
+def _serves_control(settings: EdgeSettings) -> bool:
+    return settings.control
+
+
 ADAPTER: Final = Adapter(
     "iop",
     northbound=Side(NorthSettings, _north, north_carriage),
-    southbound=Side(EdgeSettings, _south, edge_carriage, inputs=INPUTS),
+    southbound=Side(EdgeSettings, _south, edge_carriage, inputs=INPUTS, asks=_serves_control),
 )

@@ -14,6 +14,7 @@ from fleetgate.core.routing import Overrides, Route
 from fleetgate.core.templates import parse as template
 from fleetgate.gateway.config import MAX_CONFIG, MAX_DEPTH, ConfigError, load, parse, read_gateway
 from fleetgate.gateway.config_entries import Grant, Secret
+from fleetgate.gateway.registry import adapters
 from fleetgate.protocols.api import Adapter, Connection, Side
 from fleetgate.protocols.carriage import Carriage
 from fleetgate.transports.api import TlsFiles
@@ -565,3 +566,25 @@ def test_a_named_pipe_is_no_config_and_nobody_waits_for_its_writer(tmp_path: Pat
         load(tmp_path / "gw.toml", ADAPTERS)
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         load(tmp_path, ADAPTERS)
+
+
+def test_a_south_entry_that_also_asks_may_be_where_a_route_begins(tmp_path: Path) -> None:
+    """Only where its settings say so: control clients come in beside its nodes."""
+    text = """
+[gateway]
+journal = "memory:"
+[[south]]
+name = "nodes"
+protocol = "iop"
+listen = "grpc://127.0.0.1:0"
+control = true
+[[route]]
+from = "nodes"
+to = "nodes"
+"""
+    path = tmp_path / "edge.toml"
+    path.write_text(text)
+    assert load(str(path), adapters(())).routes[0].from_ == "nodes"
+    path.write_text(text.replace("control = true\n", ""))
+    with pytest.raises(ConfigError, match=r"no .* entry is named nodes"):
+        load(str(path), adapters(()))
