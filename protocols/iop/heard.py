@@ -31,6 +31,7 @@ ENDS: Final = frozenset({"complete", "error", "cancelled"})
 
 LARGEST: Final = (1 << 63) - 1
 _DIGITS: Final = 19
+_INT32: Final = (1 << 31) - 1
 _MAX_METADATA: Final = 16 * 1024
 """Bytes of a last event's own metadata that are kept with the outcome."""
 
@@ -370,7 +371,7 @@ def _own_outcome(type: str, body: Mapping[str, Json]) -> Outcome | None:
         state,
         reason,
         message,
-        exit_code=code if type_is_int(code) and abs(code) < 1 << 31 else None,
+        exit_code=code if type_is_int(code) and -_INT32 - 1 <= code <= _INT32 else None,
         signal=_text(body.get("signal")),
         text=_text(body.get("text")),
         native=body.get("native"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
@@ -68,6 +68,7 @@ def test_what_a_gateway_tells_another_one_hears(event: e.Event) -> None:
 
 
 @given(outcomes())
+@example(Outcome(RunState.FAILED, Reason.EXITED, exit_code=-(1 << 31)))
 def test_an_end_comes_back_as_it_was(outcome: Outcome) -> None:
     (*_, end) = back(tell(STARTED, RunFinished(outcome)))
     assert isinstance(end, RunFinished)
