@@ -145,20 +145,18 @@ def _add_manner(run: Parser) -> None:
     how.add_argument("--provider", default="", metavar="NAME", help="the agent program")
     how.add_argument("--model", default="", metavar="NAME", help="the agent's model")
     how.add_argument("--permission", default="", metavar="WORD", help="what an agent may do")
-    _several(how, "--workspace", "DIR", "a directory of the run")
+    how.add_argument("--workspace", metavar="DIR", **_several("a directory of the run"))
     how.add_argument("--cwd", default="", metavar="DIR", help="a command's directory")
-    _several(how, "--env", "NAME=VALUE", "its environment")
-    _several(how, "--label", "NAME=VALUE", "what routes look at")
+    how.add_argument("--env", metavar="NAME=VALUE", **_several("its environment"))
+    how.add_argument("--label", metavar="NAME=VALUE", **_several("what routes look at"))
     how.add_argument("--timeout", type=seconds, metavar="SECONDS", help="its end at the latest")
     how.add_argument("--stdin", action="store_true", help="give it our standard input first")
     how.add_argument("--interactive", "-i", action="store_true", help="it takes gateway send")
     how.add_argument("--approvals", action="store_true", help="it asks before gated tools")
 
 
-def _several(how: argparse._ArgumentGroup, name: str, metavar: str, words: str) -> None:
-    how.add_argument(
-        name, action="append", default=[], metavar=metavar, help=f"{words}; repeatable"
-    )
+def _several(words: str) -> dict[str, Any]:
+    return {"action": "append", "default": [], "help": f"{words}; repeatable"}
 
 
 def _add_tail(commands: Commands) -> None:

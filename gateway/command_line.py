@@ -26,7 +26,8 @@ class Intermixed(argparse.ArgumentParser):
     _inside = False
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **settings})
+        settings.setdefault("allow_abbrev", False)
+        super().__init__(**settings)
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - its overloads
         self, args: Any = None, namespace: Any = None
