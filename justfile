@@ -54,6 +54,10 @@ proto-check:
 flood:
     FLEETGATE_FLOOD=20000 {{ bin }}/python -P -m pytest -q tests/transports/test_grpc_server.py -k handler_raises
 
+# does every bridge still make of each thing what docs/fidelity.md says, or better?
+fidelity-check:
+    {{ bin }}/gateway fidelity --check docs/fidelity.md
+
 # sdist, then the wheel from it, into dist/
 wheel:
     rm -rf dist

@@ -25,7 +25,8 @@ Table: TypeAlias = dict[str, dict[str, Verdict]]
 _PREAMBLE: Final = """\
 # What each bridge makes of each thing
 
-Made by `gateway fidelity --markdown`. A test compares it, and fails where a bridge got worse.
+Made by `gateway fidelity --markdown`. `gateway fidelity --check` compares it with what bridges do
+now, and fails where one got worse.
 
 Everything that a worker can report, and that a controller can ask for, was sent through each
 bridge at its default, at a typical and at an extreme value, with real frames on links in memory.
@@ -123,6 +124,18 @@ def worse(before: Table, after: Table) -> list[str]:
                 found = "nothing" if new is None else new.value
                 lines.append(f"{column}: {row} was {old.value} and is {found}")
     return lines
+
+
+def forgetful(table: Table) -> list[str]:
+    """What a bridge between two ends of one protocol lost though the protocol can say it."""
+    alone = {column for row in table.values() for column in row if ">" not in column}
+    return [
+        f"{name}>{name}: {row} is {bridged.value}, and {name} alone carries it"
+        for row, verdicts in table.items()
+        for name in sorted(alone)
+        if verdicts.get(name) is Verdict.CARRIED
+        and (bridged := verdicts.get(f"{name}>{name}", Verdict.CARRIED)) is not Verdict.CARRIED
+    ]
 
 
 def to_lines(findings: Findings) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fleetgate.gateway.fidelity.report import (
+    forgetful,
     read_markdown,
     table_of,
     to_lines,
@@ -45,6 +46,13 @@ def test_only_what_got_worse_is_named() -> None:
     assert worse(before, after) == [
         "one: Text was carried and is dropped",
         "one: Text.text was carried and is nothing",
+    ]
+
+
+def test_a_bridge_of_one_protocol_is_measured_by_what_the_protocol_says_alone() -> None:
+    assert forgetful(table_of({"one": FOUND["one"]})) == []
+    assert forgetful(table_of(FOUND)) == [
+        "one>one: Text.text is converted, and one alone carries it"
     ]
 
 
