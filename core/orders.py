@@ -101,7 +101,10 @@ class Orders:
     ) -> None:
         """Decide and put in line, without a wait between the two."""
         before[0] = slot.run
-        verdict = decide(slot.run, command)
+        # Of a worker that is being told to stop, nothing more is asked: to many a program a second
+        # TERM means to drop what it is cleaning up.
+        told = isinstance(command, c.CancelRun) and _is_told_to_stop(slot)
+        verdict = Verdict(slot.run) if told else decide(slot.run, command)
         if isinstance(command, c.SendInput):
             self._check_room(slot, len(command.data))
         if verdict.order and len(slot.orders) >= self._limits.run_orders:
@@ -111,7 +114,7 @@ class Orders:
             )
         if isinstance(command, c.SupplyScript):
             verdict = attrs.evolve(verdict, run=self._route(verdict.run))
-        if verdict.run is slot.run and not verdict.events:
+        if verdict.run is slot.run and not verdict.events and key is None:
             done(None)
         else:
             self._enqueue(slot, command, verdict, key, done)
@@ -174,6 +177,10 @@ class Orders:
             for oldest in self._too_old(slot):
                 del slot.keys[oldest]
             slot.keys[key] = slot.run.orders
+
+
+def _is_told_to_stop(slot: Slot) -> bool:
+    return any(isinstance(open_.order.command, c.CancelRun) for open_ in slot.orders.values())
 
 
 def _as_given(run: Run, given: Run) -> Run:

@@ -106,14 +106,16 @@ class Execution:
             self._early.append(order)
             return
         command = order.command
+        again = False
         if isinstance(command, c.SignalRun):
             number = _SIGNALS[command.signal]
         else:
             number = signal.SIGTERM
+            again = self._canceled.is_set()  # a second TERM may cut a clean-up short
             self._canceled.set()
         if not self._ended:
             self._sent.add(number)
-        if self._group.signal(number):
+        if again or self._group.signal(number):
             self._settle(order)
         else:
             self._settle(order, InvalidArgument("the command runs as a user we may not signal"))

@@ -52,6 +52,28 @@ async def test_orders_come_in_order_and_inputs_are_numbered(hub: Hub, worker: Ha
         await hub.submit(c.SendInput(run, b"late"))
 
 
+async def test_a_worker_that_is_told_to_stop_is_not_told_again(
+    hub: Hub, worker: HandWorker
+) -> None:
+    run = await started(hub)
+
+    async def cancel(key: str | None = None) -> Accepted:
+        answer = await hub.submit(c.CancelRun(run), key=key)
+        assert isinstance(answer, Accepted)
+        await wait_all_tasks_blocked()
+        return answer
+
+    before = [(await cancel(key)).run for key in (None, None, "k")]
+    assert [run.canceling for run in before if run] == [False, True, True]
+    assert worker.port.numbers(run) == [0, 1]
+    worker.settle(run, OrderNumber(1), Unavailable("it cannot stop now"))
+    await wait_all_tasks_blocked()
+    await cancel("k")  # which was accepted, and is performed no second time
+    assert worker.port.numbers(run) == [0, 1]
+    await cancel()
+    assert worker.port.numbers(run) == [0, 1, 2]
+
+
 async def test_stdin_of_the_spec_becomes_the_first_inputs(hub: Hub, worker: HandWorker) -> None:
     run = await started(hub, spec=c.RunSpec(c.ShellCommand(argv=("cat",), stdin=b"abc")))
     await wait_all_tasks_blocked()

@@ -368,6 +368,19 @@ async def test_a_cancel_kills_what_ignores_it(hub, tmp_path: Path, mock_clock: M
     assert outcome.signal == "SIGKILL"
 
 
+async def test_a_second_cancel_does_not_cut_the_cleaning_up_short(hub, tmp_path: Path) -> None:
+    async with serving(hub, tmp_path):
+        hub.start(RUN, catcher("sys.stdin.read(); print(len(signal.sigpending()), flush=True)"))
+        await hub.until_output(RUN, b"ready")
+        hub.give(CancelRun(RUN))
+        await hub.until_output(RUN, b"caught")
+        again = hub.give(CancelRun(RUN))
+        hub.give(CloseInput(RUN))
+        await finish(hub)
+    assert hub.settled[RUN, again] is None
+    assert hub.output(RUN).endswith(b"caught\n0\n")
+
+
 async def test_a_signal_alone_kills_nothing(hub, tmp_path: Path, mock_clock: MockClock) -> None:
     async with serving(hub, tmp_path):
         hub.start(RUN, catcher("print(sys.stdin.read(), flush=True)"))
