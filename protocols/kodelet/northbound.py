@@ -73,7 +73,7 @@ class RunnerConnection(Connection):
 
     def receive(self, frame: bytes, now: int) -> Steps:
         self._peer.receive(frame)
-        return self._after(self._taken(now))
+        return self._after(NO_STEPS, now)
 
     def _taken(self, now: int) -> list[Step]:
         steps: list[Step] = []
@@ -108,11 +108,11 @@ class RunnerConnection(Connection):
                 steps = self._rooms.written(subject, answer)
             case _:
                 steps = NO_STEPS
-        return self._after([*steps, *self._desk.close_stopped()])
+        return self._after([*steps, *self._desk.close_stopped()], now)
 
     def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
         steps = [*self._operations.deliver(batch, now), *self._rooms.deliver(batch)]
-        return self._after([*steps, *self._desk.close_stopped()])
+        return self._after([*steps, *self._desk.close_stopped()], now)
 
     def tick(self, now: int) -> Steps:
         steps: list[Step] = []
@@ -127,7 +127,7 @@ class RunnerConnection(Connection):
                 self._rooms.waited(name.removeprefix(WAIT))
             else:
                 self._desk.overdue(name)
-        return self._after(steps)
+        return self._after(steps, now)
 
     def drain(self, now: int) -> Steps:
         """Say goodbye and close, as the genuine runner means to (W 15.1)."""
@@ -147,7 +147,10 @@ class RunnerConnection(Connection):
         id = self._registered.runner_id
         return remember(self._settings, self._opening, id) if id else ""
 
-    def _after(self, steps: list[Step]) -> Steps:
+    def _after(self, done: Steps, now: int) -> Steps:
+        """The steps, and what follows. Whatever was done may have answered a request, and given its
+        slot to one that waited for it."""
+        steps = [*done, *self._taken(now)]
         if any(isinstance(step, Close) for step in steps):
             return steps
         return [*steps, *self._peer.flush(), *self._deadlines.wake()]

@@ -109,7 +109,7 @@ class ControlPlaneConnection(Connection):
 
     def receive(self, frame: bytes, now: int) -> Steps:
         self._peer.receive(frame)
-        return self._after(self._taken(now), now)
+        return self._after(NO_STEPS, now)
 
     def _taken(self, now: int) -> list[Step]:
         steps: list[Step] = []
@@ -133,12 +133,12 @@ class ControlPlaneConnection(Connection):
         return self._after(steps, now)
 
     def perform(self, order: Order, now: int) -> Steps:
-        return self._after([*self._performed(order, now)], now)
+        return self._after(self._performed(order, now), now)
 
     def drain(self, now: int) -> Steps:
         """Take no more runs; those at work end with the link, which the core knows."""
         self._draining = True
-        return self._after([], now)
+        return self._after(NO_STEPS, now)
 
     def closed(self, reason: str, now: int) -> Steps:
         text = f"the link to the runner ended: {reason}"
@@ -151,7 +151,7 @@ class ControlPlaneConnection(Connection):
         stand-in in somebody's test. `Leases` says what can be done, and raised: `act` catches
         `Denied` and `Oversize`. `proxy.stand_in` answers the questions of such runs, and `on_hook`
         hears what happens to them."""
-        return self._after([*act(self.leases)], now)
+        return self._after(act(self.leases), now)
 
     def on_hook(self, hook: Hook) -> None:
         """Tell `hook` of what happens unasked to runs that no run of the core has."""
@@ -191,8 +191,10 @@ class ControlPlaneConnection(Connection):
         self._errands.forget()
         return (Close(None, REPLACED),)
 
-    def _after(self, steps: list[Step], now: int) -> Steps:
-        """The steps, what is to be sent, and what follows for capacity and time."""
+    def _after(self, done: Steps, now: int) -> Steps:
+        """The steps, what is to be sent, and what follows for capacity and time. Whatever was done
+        may have answered a request, and given its slot to one that waited for it."""
+        steps = [*done, *self._taken(now)]
         if any(isinstance(step, Close) for step in steps):
             return steps
         if self._phase is Phase.READY:
@@ -233,7 +235,7 @@ class ControlPlaneConnection(Connection):
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
         steps = self._known(answer) if reply_to == "known" else self._admitted(answer, now)
-        return self._after([*steps], now)
+        return self._after(steps, now)
 
     def _known(self, answer: Answer) -> Steps:
         """Who is known decides whether the id that the runner shows may be its own (W 7.2)."""

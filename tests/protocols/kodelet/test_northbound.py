@@ -8,13 +8,16 @@ import pytest
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, RunList
 from fleetgate.core.commands import RunSpec, ToolCall
-from fleetgate.core.errors import Unavailable
+from fleetgate.core.errors import NoRoute, Unavailable
+from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
 from fleetgate.protocols.api import Close, Established, Submit, Wake
 from fleetgate.protocols.kodelet import testing as t
-from fleetgate.protocols.kodelet.testing import ask, no, rest, said, yes
-from fleetgate.protocols.testing import SECOND, Playbook, slot
+from fleetgate.protocols.kodelet.testing import ask, no, rest, said, tell, yes
+from fleetgate.protocols.testing import SECOND, Playbook, number, slot
+
+STOPPED = RunFinished(Outcome(RunState.CANCELED, Reason.CANCELED))
 
 
 def one(play: Playbook) -> Any:
@@ -195,3 +198,20 @@ def test_the_end_of_the_link_asks_for_nothing() -> None:
         t.open_run(play)
         t.accept(play, t.execute(play))
         play.closed().expect()
+
+
+@pytest.mark.parametrize("how", ["ends", "is refused", "is cancelled"])
+def test_case_11_a_call_that_waits_begins_when_another_ends(how: str) -> None:
+    with t.attached(t.play_runner(requests=1)) as play:
+        t.open_run(play)
+        first = t.execute(play, "server:1")
+        play.receive(ask("server:2", "nope", {})).expect()  # it waits for the slot
+        play.receive(ask("server:3", "nope", {})).expect()
+        if how == "is refused":
+            play.reply(first.reply_to, NoRoute("none"))
+        else:
+            run = t.accept(play, first)
+            if how == "is cancelled":
+                play.receive(tell("operation.cancel", {"requestId": "server:1"})).take()
+            play.deliver(number(run, STOPPED))
+        assert [each["id"] for each in said(play.take())] == ["server:1", "server:2", "server:3"]

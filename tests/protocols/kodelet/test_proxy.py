@@ -154,3 +154,22 @@ def test_case_65_a_notice_is_submitted_at_once() -> None:
 def test_opening_without_a_link_name_is_possible() -> None:
     with t.play_control_plane() as play:
         play.opened(Opening(link="x")).expect()
+
+
+@pytest.mark.parametrize("how", ["answered", "run ended"])
+def test_case_11_a_question_that_waits_is_put_when_another_closes(how: str) -> None:
+    with t.ready(t.play_control_plane(requests=1)) as play:
+        call = t.running(play, spec=ASKING)
+        play.receive(ui("runner:2", "ui.confirm", id="q1", title="First?")).take()
+        play.receive(ui("runner:3", "ui.confirm", id="q2", title="Second?")).expect()
+        if how == "answered":
+            allow = c.ResolveApproval(RUN, "q1", e.Decision.ALLOW_ONCE)
+            play.perform(t.order("gui/r1", 1, allow))
+            (second,) = events(play.take())
+            assert isinstance(second, e.ApprovalRequested)
+            assert second.approval == "q2"
+        else:
+            play.receive(t.yes(call, t.executed()))
+            (closing,) = said(play.take())
+            play.receive(t.yes(closing["id"]))
+            assert [each["id"] for each in said(play.take())] == ["runner:2", "runner:3"]
