@@ -65,3 +65,6 @@ class Played:
             return await tool(work, answers)
 
         return Part(Work(run, spec, reporter), play, answers)
+
+    def end_session(self, id: str) -> None:
+        """A script remembers nothing from run to run."""

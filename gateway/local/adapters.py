@@ -41,6 +41,13 @@ class Adapters(Protocol):
         """A run to be carried out; a run that cannot be reports so as its end."""
         ...
 
+    def end_session(self, id: str) -> None:
+        """A session is over: nothing of it is kept, where anything was.
+
+        Raises: `OSError`: not all of it can be forgotten for good.
+        """
+        ...
+
 
 @attrs.frozen(slots=True)
 class ShellOnly:
@@ -53,6 +60,9 @@ class ShellOnly:
     def begin(self, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
         """Execute the command."""
         return Execution(run, spec, self.ground, reporter)
+
+    def end_session(self, id: str) -> None:
+        """Commands have no sessions."""
 
 
 class PoolAdapters:
@@ -84,6 +94,13 @@ class PoolAdapters:
             return self._doing(choice, run, spec, reporter)
         except Declined as error:
             return Task(Work(run, spec, reporter), _declining(error), "none")
+
+    def end_session(self, id: str) -> None:
+        """Those of `cli` are kept, and end.
+
+        Raises: `OSError`: not all of it can be forgotten for good.
+        """
+        self._cli.end_session(id)
 
     def _doing(self, choice: Choice, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
         command = isinstance(spec.input, ShellCommand)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import partial
+from math import inf
 from typing import Final
 
 import attrs
@@ -93,6 +94,14 @@ class CliAdapter:
         question = Question(name, profile, choice, text_of(spec.input))
         self._check(question)
         return partial(self._continue if profile.persistent else self._ask_once, question)
+
+    def end_session(self, id: str) -> None:
+        """Whoever had the session is done with it: its program ends, and no run resumes it.
+
+        Raises: `OSError`: not all of it can be forgotten for good.
+        """
+        self._sessions.end(id)
+        self._known.forget(id)
 
     def _check(self, question: Question) -> None:
         profile, session = question.profile, question.session
@@ -232,7 +241,10 @@ class CliAdapter:
         return outcome
 
     def _remember(self, question: Question) -> None:
-        if question.profile.mode == "resume" and question.session:
+        # A run that is canceled and has just come to its end must not bring back a session that
+        # was ended with it.
+        canceled = trio.current_effective_deadline() == -inf
+        if question.profile.mode == "resume" and question.session and not canceled:
             self._known.add((question.name, question.session))
 
 

@@ -12,7 +12,7 @@ forgotten first, and a run of it then starts anew."""
 
 
 class KnownSessions:
-    """A directory with an empty file for each session, named by a digest, since ids hold anything.
+    """A directory with an empty file for each session, named by digests, since ids hold anything.
     They outlive the gateway, as the agent's own files do.
 
     Raises: `OSError` where the directory cannot be used.
@@ -39,6 +39,23 @@ class KnownSessions:
             del self._names[oldest]
             (self._directory / oldest).unlink(missing_ok=True)
 
+    def forget(self, id: str) -> None:
+        """Forget the session of this id at every profile, those that came from afar too.
+
+        Raises: `OSError`: it is forgotten, but by this process only.
+        """
+        of_id = _digest(id) + "."
+        forgotten = [name for name in self._names if name.startswith(of_id)]
+        for name in forgotten:
+            del self._names[name]
+        for name in forgotten:
+            (self._directory / name).unlink(missing_ok=True)
+
 
 def _name(session: tuple[str, str]) -> str:
-    return hashlib.sha256("\0".join(session).encode(errors="surrogatepass")).hexdigest()
+    profile, id = session
+    return f"{_digest(id)}.{_digest(profile)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

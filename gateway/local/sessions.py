@@ -112,14 +112,27 @@ class Sessions:
     def _leave(self, key: Key, session: Session) -> None:
         session.users -= 1
         session.used = trio.current_time()
-        if not session.users:
+        if session.users:
+            return
+        if self._sessions.get(key) is session:
             session.scope.deadline = session.used + self._idle
             self._forget(key, session)
+        else:
+            session.scope.cancel()
 
     def _forget(self, key: Key, session: Session) -> None:
         """Forget one that nobody uses and that has no program."""
         if not session.users and session.alive is None and self._sessions.get(key) is session:
             del self._sessions[key]
+
+    def end(self, id: str) -> None:
+        """Forget the sessions of this id, of whatever profile. The program of an idle one is ended
+        at once, that of another when the last run that has its turn, or waits for it, is over. A
+        later run has a program of its own."""
+        for key in [key for key in self._sessions if key[1] == id]:
+            session = self._sessions.pop(key)
+            if not session.users:
+                session.scope.cancel()
 
     def keep(self, key: Key, session: Session, group: ProcessGroup, ground: object) -> Talker:
         """A program was started for the session whose turn it is."""

@@ -182,6 +182,13 @@ class LocalWorker:
     def committed(self, run: RunId, native_seq: int) -> None:
         """Its events have no numbers of their own, and it never sends one again."""
 
+    def end_session(self, session: str) -> None:
+        """Keep nothing of the session. Where the disk does not let go of it, the log says so."""
+        try:
+            self._adapters.end_session(session)
+        except OSError as error:
+            self._observer.fault(error)
+
     def fenced(self, reason: str) -> None:
         """Stop: what runs here is not ours to report any more."""
         self._observer.report("worker_fenced", reason, None)

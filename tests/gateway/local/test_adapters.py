@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+import trio
 
 from fleetgate.core.commands import Input, Prompt, RunSpec, ShellCommand
 from fleetgate.core.events import OutputProduced, Reason, RunStarted, RunState
-from fleetgate.core.ids import RunId
-from fleetgate.gateway.local.adapters import open_adapters
-from fleetgate.gateway.local.cli_profile import CliProfile
+from fleetgate.core.ids import RunId, SessionId
+from fleetgate.gateway.local.adapters import ShellOnly, open_adapters
+from fleetgate.gateway.local.cli_profile import CliProfile, CompletionMarker
+from fleetgate.gateway.local.execution import Ground
 from fleetgate.gateway.local.pool import AdapterName, LocalPool
 from fleetgate.gateway.local.script import Script, UsageTable
 from fleetgate.gateway.local.script_play import Stage
@@ -67,3 +70,24 @@ async def test_usage_is_the_mock_s(tmp_path: Path) -> None:
         assert opened.usage == usage
     async with open_adapters(LocalPool("here", ("shell",)), tmp_path, stage, fail) as opened:
         assert opened.usage is None
+
+
+async def test_a_session_that_is_over_has_no_program(told, tmp_path: Path) -> None:
+    agent = CliProfile("cat", persistent=True, completion_marker=CompletionMarker("END"))
+    pool = LocalPool("here", ("cli",), directory=str(tmp_path), cli={"agent": agent})
+    async with open_adapters(pool, tmp_path, Stage(), fail) as opened:
+        spec = RunSpec(Prompt("hi\nEND"), session=SessionId("s"))
+        await opened.begin(RUN, spec, told).run()
+        (started,) = told.of(RunStarted)
+        process = os.pidfd_open(started.pid)
+        opened.end_session("s")
+        await trio.lowlevel.wait_readable(process)
+        os.close(process)
+    assert told.text == "hi\n"
+
+
+async def test_a_worker_of_commands_has_no_sessions_to_end(told, tmp_path: Path) -> None:
+    only = ShellOnly(Ground(str(tmp_path), tmp_path))
+    only.end_session("s")
+    await only.begin(RUN, RunSpec(ShellCommand("true")), told).run()
+    assert told.outcome.state is RunState.SUCCEEDED

@@ -74,6 +74,9 @@ class Agents:
         job = self._adapter.job(choose(spec, self._pool), spec)
         return Task(Work(RUN, spec, told), job, "cli"), told
 
+    def end(self, session: str) -> None:
+        self._adapter.end_session(session)
+
     async def ask(self, prompt: str | RunSpec, session: str = "", **profile: Any) -> Any:
         task, told = self.task(prompt, session, **profile)
         await task.run()
@@ -318,6 +321,18 @@ async def test_a_cancel_kills_the_process_of_the_session(agents: Open) -> None:
         assert later.text != told.text
 
 
+async def test_the_idle_process_of_a_session_that_was_ended_ends(agents: Open) -> None:
+    async with agents(repl()) as opened:
+        first, other = await opened.ask("a", "s"), await opened.ask("a", "t")
+        process = os.pidfd_open(int(first.text.split()[1]))
+        opened.end("s")
+        await trio.lowlevel.wait_readable(process)
+        os.close(process)
+        again, same = await opened.ask("b", "s"), await opened.ask("b", "t")
+    assert again.text.split()[0] == "banner"
+    assert same.text.split()[0] == other.text.split()[1]
+
+
 async def test_a_process_that_ends_is_the_end_of_its_answer(agents: Open) -> None:
     async with agents(repl(args=("-c", "read a; echo got $a; exit $a"))) as opened:
         good, bad = await opened.ask("0", "s"), await opened.ask("4", "s")
@@ -372,6 +387,36 @@ async def test_a_session_that_exists_is_resumed_also_after_a_restart(agents: Ope
         assert told.outcome.exit_code == 3
     async with agents(resuming()) as opened:
         assert (await opened.ask("0", "s")).text == "again s 0\n"
+
+
+async def test_a_session_that_was_ended_is_not_resumed(agents: Open) -> None:
+    async with agents(resuming()) as opened:
+        for session in ("s", "t"):
+            await opened.ask("0", session)
+        opened.end("s")
+        assert (await opened.ask("0", "t")).text == "again t 0\n"
+        with pytest.raises(Declined, match="session_not_found"):
+            opened.task("0", session="s", session_mode="require")
+        assert (await opened.ask("0", "s")).text == "new s 0\n"
+
+
+async def test_a_run_that_ends_while_it_is_canceled_does_not_bring_its_session_back(
+    agents: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = cli.exit_outcome
+
+    def canceled_just_now(code: int) -> Outcome:
+        task.give(cancel())
+        opened.end("s")
+        return ends(code)
+
+    async with agents(resuming()) as opened:
+        task, told = opened.task("0", "s")
+        with monkeypatch.context() as patched:
+            patched.setattr(cli, "exit_outcome", canceled_just_now)
+            await task.run()
+        assert told.outcome == DONE
+        assert (await opened.ask("0", "s")).text == "new s 0\n"
 
 
 async def test_a_session_whose_first_run_failed_does_not_exist(agents: Open) -> None:

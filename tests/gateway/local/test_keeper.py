@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,15 +12,16 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core.answers import AccountList
-from fleetgate.core.commands import CancelRun, Prompt, ReadUsage, RunSpec
-from fleetgate.core.errors import Unavailable
-from fleetgate.core.events import Reason, RunFinished, RunState, TextProduced
+from fleetgate.core.commands import CancelRun, EndSession, Prompt, ReadUsage, RunSpec
+from fleetgate.core.errors import SessionNotFound, Unavailable
+from fleetgate.core.events import Reason, RunFinished, RunStarted, RunState, TextProduced
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import LINK, POOL, describe, hub_on, read_until, started
-from fleetgate.core.ids import WorkerId
+from fleetgate.core.ids import SessionId, WorkerId
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.worker import AccountReport, Liveness
 from fleetgate.gateway.config import ConfigError
+from fleetgate.gateway.local.cli_profile import CliProfile, CompletionMarker
 from fleetgate.gateway.local.keeper import LocalKeeper
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.testing import SeenEntry
@@ -108,6 +110,33 @@ async def test_what_is_at_work_at_the_end_is_lost(hub: Hub, tmp_path: Path) -> N
     assert isinstance(last.event, RunFinished)
     assert last.event.outcome.state is RunState.LOST
     assert last.event.outcome.reason is Reason.LOST
+
+
+async def test_a_session_that_a_controller_ends_has_no_process_and_is_not_known(
+    hub: Hub, tmp_path: Path
+) -> None:
+    args = ("-c", "while read line; do echo END; done")
+    agent = CliProfile("sh", args, persistent=True, completion_marker=CompletionMarker("END"))
+    pool = LocalPool(POOL, ("cli",), cli={"agent": agent})
+    seen = SeenEntry()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(LocalKeeper(pool, tmp_path / "state", hub, seen).run)
+        run = await started(hub, spec=RunSpec(Prompt("hi"), session=SessionId("s")))
+        (work,) = [
+            each.event
+            for each in await read_until(hub, run, 4)
+            if isinstance(each.event, RunStarted)
+        ]
+        assert work.pid is not None
+        process = os.pidfd_open(work.pid)
+        assert (await describe(hub, run)).state is RunState.SUCCEEDED
+        await hub.submit(EndSession(SessionId("s")))
+        await trio.lowlevel.wait_readable(process)
+        os.close(process)
+        with pytest.raises(SessionNotFound):
+            await hub.submit(EndSession(SessionId("s")))
+        nursery.cancel_scope.cancel()
+    assert not any(link.faults for link in seen.links)
 
 
 async def test_a_worker_that_the_hub_does_not_admit_stops_the_start(

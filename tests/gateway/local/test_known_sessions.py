@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from fleetgate.gateway.local.known_sessions import KnownSessions
 
 
@@ -39,3 +41,25 @@ def test_their_order_outlives_the_process(tmp_path: Path) -> None:
     again = KnownSessions(tmp_path, most=2)
     again.add(("p", "c"))
     assert [name for name in "abc" if ("p", name) in again] == ["a", "c"]
+
+
+def test_a_session_is_forgotten_at_every_profile_and_no_other_is(tmp_path: Path) -> None:
+    known = KnownSessions(tmp_path)
+    for session in (("p", "a"), ("q", "a"), ("p", "b"), ("a", "p")):
+        known.add(session)
+    KnownSessions(tmp_path).forget("a")
+    again = KnownSessions(tmp_path)
+    again.forget("none")
+    found = [each for each in (("p", "a"), ("q", "a"), ("p", "b"), ("a", "p")) if each in again]
+    assert found == [("p", "b"), ("a", "p")]
+
+
+def test_what_the_disk_does_not_let_go_of_is_forgotten_all_the_same(tmp_path: Path) -> None:
+    known = KnownSessions(tmp_path)
+    known.add(("p", "a"))
+    (file,) = tmp_path.iterdir()
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(OSError, match=r"directory|permitted"):
+        known.forget("a")
+    assert ("p", "a") not in known

@@ -124,6 +124,43 @@ async def test_a_program_that_ends_is_forgotten(tmp_path: Path) -> None:
         assert len(home.sessions) == 0
 
 
+async def test_an_idle_program_of_a_session_that_is_ended_ends_and_no_other(
+    tmp_path: Path,
+) -> None:
+    async with home_in(tmp_path) as home:
+        talker, other = await home.used(A), await home.used(B)
+        home.sessions.end("a")
+        home.sessions.end("none")
+        assert A not in home.sessions
+        await talker.ended.wait()
+        assert B in home.sessions
+        assert not other.ended.is_set()
+        assert await home.used(A) is not talker
+
+
+async def test_a_program_at_work_ends_once_the_last_run_of_the_ended_session_is_over(
+    tmp_path: Path,
+) -> None:
+    async with home_in(tmp_path) as home, trio.open_nursery() as nursery:
+        seen: list[Talker | None] = []
+
+        async def wait_for_a_turn() -> None:
+            async with home.sessions.turn(A) as session:
+                seen.append(session.alive)
+
+        async with home.sessions.turn(A) as session:
+            talker = await home.start(A, session)
+            nursery.start_soon(wait_for_a_turn)
+            await wait_all_tasks_blocked()
+            home.sessions.end("a")
+            assert session.alive is talker
+            later = await home.used(A)
+            assert later is not talker
+        await talker.ended.wait()
+        assert seen == [talker]
+        assert not later.ended.is_set()
+
+
 async def test_beyond_the_limit_the_one_that_was_used_longest_ago_goes(
     tmp_path: Path, mock_clock: MockClock
 ) -> None:

@@ -45,9 +45,11 @@ from fleetgate.core.events import (
     Stream,
 )
 from fleetgate.core.ids import RunId, WorkerId
+from fleetgate.core.roster import SessionKeeper
 from fleetgate.core.run import Run
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.local import execution
+from fleetgate.gateway.local.adapters import ShellOnly
 from fleetgate.gateway.local.process import boot_id, start_time
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
 from fleetgate.gateway.testing import SeenLink
@@ -619,6 +621,25 @@ async def test_a_fenced_worker_says_nothing_more(hub, tmp_path: Path) -> None:
     assert start_time(pid) is None
     assert kinds(hub) == ["RunStarted"]
     assert (len(hub.free), hub.withdrawn) == (1, [])
+
+
+async def test_a_disk_that_does_not_let_go_of_a_session_is_reported(
+    hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def fail(_: ShellOnly, id: str) -> None:
+        asked.append(id)
+        raise PermissionError(13, "no")
+
+    monkeypatch.setattr(ShellOnly, "end_session", fail)
+    seen = SeenLink()
+    settings = LocalSettings(state=tmp_path / "state")
+    worker = LocalWorker(WorkerId("local/here"), "local", hub, settings, seen)
+    assert isinstance(worker, SessionKeeper)
+    worker.end_session("s")
+    assert asked == ["s"]
+    assert [type(fault) for fault in seen.faults] == [PermissionError]
 
 
 async def test_a_fault_of_ours_ends_its_run_only(
