@@ -46,7 +46,10 @@ def run(argv: Sequence[str]) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         kept, said = _measure(given.part, given.quick, f"{started:%Y-%m-%dT%H:%M:%SZ}", path.parent)
         path.write_text(kept)
-    except (BenchFailed, JournalError, OSError) as error:
+    except OSError as error:
+        sys.stderr.write(f"gateway bench: {error}; --json FILE keeps the result elsewhere\n")
+        return 1
+    except (BenchFailed, JournalError) as error:
         sys.stderr.write(f"gateway bench: {error}\n")
         return 1
     sys.stdout.write(f"{said}\nraw data: {path}\n")

@@ -5,21 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Final
 
 from fleetgate.gateway.config_reader import nearest
 
 FAKES: Final = {
-    "agency-client": "fleetgate.gateway.fakes.agency_client",
-    "agency-daemon": "fleetgate.gateway.fakes.agency_daemon",
-    "iop-edge": "fleetgate.gateway.fakes.iop_edge",
-    "iop-node": "fleetgate.gateway.fakes.iop_node",
-    "kodelet-control-plane": "fleetgate.gateway.fakes.kodelet_control_plane",
-    "kodelet-runner": "fleetgate.gateway.fakes.kodelet_runner",
-    "rvbox-client": "fleetgate.gateway.fakes.rvbox_client",
-    "rvbox-server": "fleetgate.gateway.fakes.rvbox_server",
+    "agency-client": "a GUI, in front of a daemon",
+    "agency-daemon": "a daemon without agents",
+    "iop-edge": "an edge of nodes, with its control service",
+    "iop-node": "a node; with --exec it really executes commands",
+    "kodelet-control-plane": "what `kodelet serve` is to its runners",
+    "kodelet-runner": "a runner with a few tools to try",
+    "rvbox-client": "a host daemon; with --exec it really executes commands",
+    "rvbox-server": "a server of host daemons",
 }
-"""Each fake's module, which has `run(argv) -> int`. Only the one that is wanted is imported."""
+"""Each fake, in a few words. Its module has the same name and `run(argv) -> int`; only the one
+that is wanted is imported."""
 
 BAD_ARGUMENTS: Final = 2
 
@@ -27,7 +29,7 @@ BAD_ARGUMENTS: Final = 2
 def run(argv: Sequence[str]) -> int:
     """Run a fake; answers its exit code."""
     if not argv or argv[0] in ("-h", "--help"):
-        sys.stdout.write(f"usage: gateway fake NAME …\n\nNAME is one of: {', '.join(FAKES)}\n")
+        sys.stdout.write(_usage())
         return 0 if argv else BAD_ARGUMENTS
     if argv[0] not in FAKES:
         hint = nearest(argv[0], FAKES)
@@ -36,9 +38,21 @@ def run(argv: Sequence[str]) -> int:
     from fleetgate.gateway.fakes.options import BadOption
 
     try:
-        return int(import_module(FAKES[argv[0]]).run(argv[1:]))
+        return int(_module(argv[0]).run(argv[1:]))
     except BadOption as error:
         sys.stderr.write(f"gateway fake {argv[0]}: {error}\n")
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     return BAD_ARGUMENTS
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"fleetgate.gateway.fakes.{name.replace('-', '_')}")
+
+
+def _usage() -> str:
+    lines = "".join(f"  {name:<22} {words}\n" for name, words in FAKES.items())
+    return (
+        "usage: gateway fake NAME …\n\nPlays one side of a protocol, steered by JSON lines.\n\n"
+        f"{lines}\n`gateway fake NAME --help` says more of each.\n"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -149,16 +149,14 @@ _SHOWN: Final = 1024
 """Bytes of a text, and items of a list, in a registration that are kept: it is with us for good."""
 
 
-def _short(value: Any) -> Any:
-    match value:
-        case str():
-            return wire.cut(value, _SHOWN)
-        case Mapping():
-            return {name: _short(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_short(each) for each in value[:_SHOWN]]
-        case _:
-            return value
+def _short(value: Json) -> Json:
+    if isinstance(value, str):
+        return wire.cut(value, _SHOWN)
+    if isinstance(value, Mapping):
+        return {name: _short(each) for name, each in value.items()}
+    if isinstance(value, Sequence):
+        return [_short(each) for each in value[:_SHOWN]]
+    return value
 
 
 # --- what a runner is asked for

@@ -54,6 +54,15 @@ def test_the_table_is_printed_and_the_raw_data_kept(
     assert "bridge 256 bytes: 500 events/s, ratio 0.50\n" in err
 
 
+def test_where_the_raw_data_cannot_be_kept_it_says_how(
+    trials: Trials, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bench").write_text("in the way")
+    assert cli.run(["--quick"]) == 1
+    assert "--json FILE" in capsys.readouterr().err
+    assert trials.seen == []
+
+
 def test_the_raw_data_goes_where_it_is_wanted(trials: Trials) -> None:
     assert cli.run(["--quick", "--json", "deep/er/result.json"]) == 0
     assert json.loads(Path("deep/er/result.json").read_text())["throughput"]
