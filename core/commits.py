@@ -10,7 +10,7 @@ import trio
 from fleetgate.core.errors import InvalidArgument, Unavailable
 from fleetgate.core.journal.api import Done, Journal, JournalError
 from fleetgate.core.limits import Limits
-from fleetgate.core.timers import NANOS
+from fleetgate.core.times import SECOND
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def within(limit: int, late: str) -> Generator[None]:
 
     Raises: `Unavailable`, with the text `late`: it took longer.
     """
-    with trio.move_on_after(limit / NANOS) as scope:
+    with trio.move_on_after(limit / SECOND) as scope:
         yield
     if scope.cancelled_caught:
         raise Unavailable(late)

@@ -28,6 +28,7 @@ from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import Journal
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.core.worker import InputKind, WorkerInfo
 
 DONE = RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
@@ -44,7 +45,7 @@ class TrioClock:
         self._base = time.time_ns()
 
     def __call__(self) -> int:
-        return self._base + int(trio.current_time() * 1e9)
+        return self._base + nanos(trio.current_time())
 
 
 class OneWay:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import attrs
 
-SECOND: Final = 1_000_000_000
+from fleetgate.core.times import SECOND
 
 
 @attrs.frozen(slots=True)

@@ -14,7 +14,7 @@ from fleetgate.core.commands import ProbeWorkers, ReadUsage
 from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.core.limits import Limits
 from fleetgate.core.roster import Roster, Worker
-from fleetgate.core.timers import NANOS
+from fleetgate.core.times import SECOND
 from fleetgate.core.worker import AccountReport, ProviderReport, Reports
 
 _Report = TypeVar("_Report", ProviderReport, AccountReport)
@@ -105,7 +105,7 @@ class Questions:
                 return _gone(worker)
             worker.port.ask(id, question)
             within = question.within if isinstance(question, ReadUsage) else None
-            with trio.move_on_after((within or self._limits.ask_within) / NANOS):
+            with trio.move_on_after((within or self._limits.ask_within) / SECOND):
                 await pending.answered.wait()
         finally:
             del self._pending[id]

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import trio
 
-NANOS: Final = 1_000_000_000
+from fleetgate.core.times import SECOND
 
 
 class Clock(Protocol):
@@ -98,4 +98,4 @@ class Timers:
     def _until_next(self) -> float:
         if not self._heap:
             return float("inf")
-        return max(0.0, (self._heap[0][0] - self._clock()) / NANOS)
+        return max(0.0, (self._heap[0][0] - self._clock()) / SECOND)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import trio
 
-from fleetgate.core.timers import NANOS, Clock
+from fleetgate.core.timers import Clock
+from fleetgate.core.times import SECOND
 
 
 class Alarm:
@@ -29,7 +30,7 @@ class Alarm:
             if self._at is None:
                 await self._rewound.wait()
                 continue
-            wait = max(0.0, (self._at - self._clock()) / NANOS)
+            wait = max(0.0, (self._at - self._clock()) / SECOND)
             with trio.move_on_after(wait) as scope:
                 await self._rewound.wait()
             if scope.cancelled_caught and self._at <= self._clock():

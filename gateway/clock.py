@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Final
 
 import trio
 
-_NANOS: Final = 1_000_000_000
+from fleetgate.core.times import SECOND
 
 
 class Clock:
@@ -23,4 +22,4 @@ class Clock:
 
     def __call__(self) -> int:
         """Now."""
-        return self._base + round((trio.current_time() - self._start) * _NANOS)
+        return self._base + round((trio.current_time() - self._start) * SECOND)

@@ -16,9 +16,9 @@ from fleetgate.core.adaptation import (
     ToTool,
 )
 from fleetgate.core.json import NOTHING
-from fleetgate.core.limits import SECOND
 from fleetgate.core.routing import ANY_LINK, OPERATOR, Overrides, Route
 from fleetgate.core.templates import Template, TemplateError, parse
+from fleetgate.core.times import nanos
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_reader import (
     Flaw,
@@ -106,7 +106,7 @@ def _read_when(
 def _read_set(raw: _Set, path: Path, flaws: list[Flaw]) -> Overrides:
     timeout = None
     if raw.timeout is not None:
-        timeout = round(raw.timeout * SECOND)
+        timeout = nanos(raw.timeout)
         if timeout <= 0:
             flaws.append(Flaw((*path, "timeout"), "expected seconds above 0"))
     return Overrides(

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
+from fleetgate.core.times import SECOND, nanos
 from fleetgate.gateway.config_reader import Flaw, Flawed, read
 from fleetgate.gateway.places import TcpPlace, place_of, resolve_address, resolve_path
 from fleetgate.gateway.toml_lines import Path
@@ -53,7 +54,7 @@ class GatewaySettings:
 
     def limits(self) -> Limits:
         """The hub's limits as set here."""
-        return Limits(open_runs=self.open_runs, lost_after=round(self.lost_after * SECOND))
+        return Limits(open_runs=self.open_runs, lost_after=nanos(self.lost_after))
 
 
 def read_settings(table: object, path: Path, base: FilePath) -> GatewaySettings:

@@ -24,6 +24,7 @@ from fleetgate.core.answers import Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
 from fleetgate.core.events import Event, Recorded
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.times import SECOND
 from fleetgate.core.watchers import WorkerNotice
 from fleetgate.protocols.api import (
     Close,
@@ -40,9 +41,6 @@ from fleetgate.protocols.api import (
 from fleetgate.protocols.checking import STEP_KINDS, check_adapter
 
 __all__ = ["SECOND", "START", "Playbook", "Sent", "Slot", "check_adapter", "number", "slot"]
-
-SECOND: Final = 1_000_000_000
-"""Nanoseconds."""
 
 START: Final = 1_700_000_000 * SECOND
 """Where a playbook's time begins."""

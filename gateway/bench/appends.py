@@ -16,6 +16,7 @@ from fleetgate.core.journal.api import Append, Journal, PutRun
 from fleetgate.core.journal.samples import make_events, make_run
 from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.core.run import Run
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.bench.figures import percentile
 from fleetgate.gateway.bench.task import BenchFailed
 
@@ -51,7 +52,7 @@ class AppendSample:
     @property
     def rate(self) -> float:
         """Events a second."""
-        return self.batch * len(self.commits) / sum(self.commits) * 1e9
+        return self.batch * len(self.commits) / sum(self.commits) * SECOND
 
 
 @attrs.frozen(slots=True)

@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 import trio
 
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.bench.links import CLIENT, TEXT
 from fleetgate.gateway.bench.process import cpu_seconds, peak_rss
 from fleetgate.gateway.bench.sample import Sample
@@ -110,7 +111,7 @@ class LoadClient:
 
 
 def _sample(tally: Tally, now: int, cpu: float, rss: int) -> Sample:
-    seconds = (now - tally.started) / 1e9
+    seconds = (now - tally.started) / SECOND
     return Sample(tally.outputs, tally.size, seconds, cpu, rss, tuple(tally.lateness))
 
 

@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, Protocol
+from typing import Protocol
 
 import trio
 
-_NANOS: Final = 1_000_000_000
+from fleetgate.core.times import SECOND
 
 
 class Pace(Protocol):
@@ -43,7 +43,7 @@ class ThreadPace:
 async def open_pace(rate: int, count: int) -> AsyncGenerator[ThreadPace]:
     """`count` ticks, `rate` a second, the first one at once. Leaving early ends the thread."""
     reading, writing = os.pipe()
-    interval = _NANOS // rate
+    interval = SECOND // rate
     start = time.monotonic_ns()
     thread = threading.Thread(target=_tick, args=(writing, start, interval, count), daemon=True)
     async with trio.lowlevel.FdStream(reading) as stream:
@@ -56,7 +56,7 @@ def _tick(pipe: int, start: int, interval: int, count: int) -> None:
         for nth in range(count):
             wait = start + nth * interval - time.monotonic_ns()
             if wait > 0:
-                time.sleep(wait / _NANOS)
+                time.sleep(wait / SECOND)
             os.write(pipe, b"t")
     except BrokenPipeError:
         return  # nobody waits for the rest

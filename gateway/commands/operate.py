@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Final
@@ -12,6 +13,7 @@ import trio
 
 from fleetgate.core.limits import Limits
 from fleetgate.core.routing import OPERATOR
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable, path_of
 from fleetgate.gateway.commands import exits
 from fleetgate.gateway.commands.asking import UsageError, ask, complain
@@ -51,7 +53,7 @@ def _awaited(line: Line) -> list[str]:
 def _took(line: Line) -> str | None:
     if line["ended"] is None:
         return None
-    return str(timedelta(seconds=round((line["ended"] - line["created"]) / 1e9)))
+    return str(timedelta(seconds=round((line["ended"] - line["created"]) / SECOND)))
 
 
 def run_id(text: str) -> str:
@@ -121,7 +123,6 @@ def run_runs(arguments: Namespace) -> int:
     """`gateway runs`."""
 
     async def question(client: AdminClient) -> int:
-        lines: list[Line] = []
         after: str | None = None
         while True:
             opened = None if arguments.all else 1
@@ -174,8 +175,6 @@ def _input(arguments: Namespace) -> Mapping[str, Any] | None:
     data = sys.stdin.buffer.read(MAX_INPUT + 1)
     if len(data) > MAX_INPUT:
         raise UsageError(f"one input has at most {MAX_INPUT} bytes; send it in pieces")
-    from base64 import b64encode
-
     return {"data_base64": b64encode(data).decode()}
 
 

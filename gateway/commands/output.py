@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import attrs
 
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.printable import printable
 from fleetgate.gateway.render import Line, encode
 
@@ -105,4 +106,4 @@ def moment(nanoseconds: int | None) -> str | None:
     """A time of the gateway as local time, to the second."""
     if nanoseconds is None:
         return None
-    return datetime.fromtimestamp(nanoseconds / 1e9).isoformat(" ", "seconds")
+    return datetime.fromtimestamp(nanoseconds / SECOND).isoformat(" ", "seconds")

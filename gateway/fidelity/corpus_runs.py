@@ -12,11 +12,11 @@ import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.fidelity.bridge import TOOL
 from fleetgate.gateway.fidelity.corpus import Item, Make, Marks
 from fleetgate.gateway.fidelity.values import DEFAULT, EXTREME, TYPICAL, Value, values_of
 
-SECOND: Final = 1_000_000_000
 DAY: Final = 86_400 * SECOND
 
 

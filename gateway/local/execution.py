@@ -22,6 +22,7 @@ from fleetgate.core.events import (
     Stream,
 )
 from fleetgate.core.ids import RunId
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.local.launch import CannotStart, discard, prepare, takes_input
 from fleetgate.gateway.local.output import Relay
 from fleetgate.gateway.local.process import ProcessGroup, spawn
@@ -34,8 +35,6 @@ open."""
 
 KILL_AFTER: Final = 10.0
 """Seconds from TERM to KILL once the run's timeout has passed, or it was canceled."""
-
-NANOS: Final = 1_000_000_000
 
 _SIGNALS: Final = {
     c.Signal.INTERRUPT: signal.SIGINT,
@@ -211,7 +210,7 @@ class Execution:
 
     async def _wait_timeout(self, group: ProcessGroup) -> None:
         timeout = self._spec.timeout
-        with trio.move_on_after(float("inf") if timeout is None else timeout / NANOS):
+        with trio.move_on_after(float("inf") if timeout is None else timeout / SECOND):
             await group.wait_ended()
             self._ended = True
             return

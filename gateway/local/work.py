@@ -26,10 +26,9 @@ from fleetgate.core.events import (
 )
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.json import Json
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.config_reader import Flawed
 from fleetgate.gateway.local.stdin import Batch, InputQueue
-
-NANOS: Final = 1_000_000_000
 
 
 class Reporter(Protocol):
@@ -193,7 +192,7 @@ class Task:
 
     async def _outcome(self) -> Outcome:
         timeout = self._work.spec.timeout
-        seconds = float("inf") if timeout is None else timeout / NANOS
+        seconds = float("inf") if timeout is None else timeout / SECOND
         try:
             with self._scope, trio.move_on_after(seconds):
                 return await self._job(self._work)

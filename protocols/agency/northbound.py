@@ -17,6 +17,7 @@ from fleetgate.core.errors import Refusal, RunEnded, RunNotFound
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.protocols.agency import answers, refusals, wire
 from fleetgate.protocols.agency.attachments import Attachments
 from fleetgate.protocols.agency.codec import decode_client
@@ -81,7 +82,7 @@ class AgencyNorthbound(Connection):
         self._link = opening.link
         if self._settings.strict_parity:
             return NO_STEPS
-        self._deadline = now + round(self._settings.hello_timeout * 1e9)
+        self._deadline = now + nanos(self._settings.hello_timeout)
         return (Wake(self._deadline),)
 
     def tick(self, now: int) -> Steps:

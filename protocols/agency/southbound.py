@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from fleetgate.core import commands as c
 from fleetgate.core import errors
@@ -21,6 +21,7 @@ from fleetgate.core.events import GapFound
 from fleetgate.core.ids import RunId
 from fleetgate.core.json import NOTHING
 from fleetgate.core.run import Run
+from fleetgate.core.times import SECOND, nanos
 from fleetgate.protocols.agency import endings, wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.agency.acks import Acks
@@ -52,8 +53,6 @@ from fleetgate.protocols.api import (
 )
 from fleetgate.protocols.carriage import Carriage
 
-_NANOS: Final = 1_000_000_000
-
 
 def carriage(settings: AgencySouthboundSettings) -> Carriage:
     """The published framing, or the foundation's lines."""
@@ -68,8 +67,8 @@ class AgencySouthbound(Connection):
         self._link = ""
         self._phase = Phase.NEW
         self._minor = 0
-        self._requests = Requests(round(settings.hello_timeout * _NANOS))
-        self._acks = Acks(settings.ack_every, round(settings.ack_delay * _NANOS))
+        self._requests = Requests(nanos(settings.hello_timeout))
+        self._acks = Acks(settings.ack_every, nanos(settings.ack_delay))
         self._runs = Runs(settings, self._requests, self._acks)
         self._listing: Mapping[str, wire.RunSnapshot] = NOTHING
         self._wake: int | None = None
@@ -98,7 +97,7 @@ class AgencySouthbound(Connection):
         self._wake = None
         deadline = self._requests.deadline
         if deadline is not None and now >= deadline:
-            seconds = self._requests.patience / _NANOS
+            seconds = self._requests.patience / SECOND
             return (Close(None, f"the daemon answered nothing for {seconds:g} s"),)
         acks = tuple(self._ack(tracked, now) for tracked in self._acks.due(now))
         return self._armed(self._turn((*acks, *self._runs.look_again(now)), now))
@@ -147,7 +146,7 @@ class AgencySouthbound(Connection):
             return (Close(1000, f"the daemon lists no runs: {response.message}"),)
         assert isinstance(response, wire.Runs)
         self._listing = {snapshot.run_id: snapshot for snapshot in response.runs}
-        self._requests.patience = round(self._settings.request_timeout * _NANOS)
+        self._requests.patience = nanos(self._settings.request_timeout)
         return (AnnounceWorker(to_worker(self._link, hello)),)
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:

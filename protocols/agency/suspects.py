@@ -17,6 +17,7 @@ from typing import Final
 from fleetgate.core.ids import RunId
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.protocols.agency.settings import AgencySouthboundSettings
 from fleetgate.protocols.agency.tracking import Tracked
 from fleetgate.protocols.agency.translate import NAME
@@ -67,7 +68,7 @@ class Suspects:
     def __init__(self, settings: AgencySouthboundSettings) -> None:
         self._suspect_after = settings.suspect_after
         self._give_up_after = settings.give_up_after
-        self._poll = round(settings.suspect_poll * 1e9)
+        self._poll = nanos(settings.suspect_poll)
         self._behind: dict[RunId, int] = {}
         self._waiting: dict[RunId, tuple[Tracked, int]] = {}
         self._given_up: dict[RunId, Tracked] = {}

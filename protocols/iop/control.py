@@ -10,6 +10,7 @@ from fleetgate.core.answers import Accepted, Answer
 from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Recorded, RunFinished
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.times import nanos
 from fleetgate.core.watchers import WorkerNotice
 from fleetgate.protocols.api import (
     NO_STEPS,
@@ -33,7 +34,7 @@ from fleetgate.protocols.iop.errors import Refused, end_call, of_refusal
 from fleetgate.protocols.iop.heard import LARGEST
 from fleetgate.protocols.iop.narrator import Narrator
 from fleetgate.protocols.iop.northbound import to_cancel
-from fleetgate.protocols.iop.settings import EdgeSettings, NorthSettings, nanos
+from fleetgate.protocols.iop.settings import EdgeSettings, NorthSettings
 from fleetgate.protocols.iop.telling import cut
 from fleetgate.protocols.iop.translate import check_ids, to_spec
 from fleetgate.protocols.iop.watched import Watched

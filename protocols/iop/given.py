@@ -9,12 +9,13 @@ from fleetgate.core import commands as c
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Record, Report, Send, Step, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.heard import ENDS, Tracked, hear, seq_of
-from fleetgate.protocols.iop.settings import EdgeSettings, nanos
+from fleetgate.protocols.iop.settings import EdgeSettings
 from fleetgate.protocols.iop.translate import wire_id
 
 _WORD: Final = "word "

@@ -12,13 +12,14 @@ from fleetgate.core.answers import AccountList, Answer
 from fleetgate.core.errors import Refusal
 from fleetgate.core.ids import SessionId
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.times import SECOND, nanos
 from fleetgate.core.worker import NAMED, AccountReport
 from fleetgate.protocols.api import Submit
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import Refused, of_refusal
-from fleetgate.protocols.iop.settings import NANOS, NorthSettings, nanos
+from fleetgate.protocols.iop.settings import NorthSettings
 from fleetgate.protocols.iop.translate import ADAPTER, NATIVE, TARGET, check_ids
 from fleetgate.protocols.json_text import dump
 
@@ -29,7 +30,7 @@ DUPLICATE: Final = "duplicate request id"
 _MOST: Final = 256
 """Questions under way at once on a link: one more is refused. Each waits in the core."""
 
-_MARGIN: Final = NANOS
+_MARGIN: Final = SECOND
 """By how much the core waits longer than we do: the answer to a timeout is ours."""
 
 

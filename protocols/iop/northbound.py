@@ -15,6 +15,7 @@ from fleetgate.core.errors import Conflict, Refusal, RunNotFound
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, SessionId
 from fleetgate.core.json import same
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     Close,
@@ -36,7 +37,7 @@ from fleetgate.protocols.iop.config import Applied, apply
 from fleetgate.protocols.iop.errors import LONGEST, Refused, of_refusal
 from fleetgate.protocols.iop.inquiries import INQUIRY, Inquiries
 from fleetgate.protocols.iop.pulse import BEAT, DEAD, Pulse
-from fleetgate.protocols.iop.settings import NorthSettings, nanos
+from fleetgate.protocols.iop.settings import NorthSettings
 from fleetgate.protocols.iop.state import EDGE_MAY, Phase
 from fleetgate.protocols.iop.telling import Telling
 from fleetgate.protocols.iop.translate import NATIVE, check_ids, native_of, to_spec

@@ -8,12 +8,13 @@ from typing import Final
 from fleetgate.core import commands as c
 from fleetgate.core.errors import Refusal, Unavailable, WorkerFailed
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.times import nanos
 from fleetgate.core.worker import AccountReport, ProviderReport
 from fleetgate.protocols.api import Report, Respond, Send, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
-from fleetgate.protocols.iop.settings import EdgeSettings, nanos
+from fleetgate.protocols.iop.settings import EdgeSettings
 from fleetgate.protocols.iop.translate import ADAPTER, NATIVE, TARGET
 
 ASK: Final = "ask "

@@ -14,13 +14,6 @@ from fleetgate.protocols.iop.config import read_config
 from fleetgate.protocols.iop.errors import UNAUTHENTICATED
 from fleetgate.protocols.ranges import not_negative, positive
 
-NANOS: Final = 1_000_000_000
-
-
-def nanos(seconds: float) -> int:
-    """Seconds as people write them, in nanoseconds."""
-    return round(seconds * NANOS)
-
 
 def _above_zero(default: Any) -> Any:
     return attrs.field(default=default, validator=positive)

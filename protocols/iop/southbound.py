@@ -12,6 +12,7 @@ from fleetgate.core.commands import Order
 from fleetgate.core.errors import Refusal, UnsupportedInput
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
@@ -42,7 +43,7 @@ from fleetgate.protocols.iop.given import GivenRuns
 from fleetgate.protocols.iop.heard import TYPES, tracked_of
 from fleetgate.protocols.iop.pulse import BEAT, DEAD, Pulse
 from fleetgate.protocols.iop.questions import ASK, Questions
-from fleetgate.protocols.iop.settings import EdgeSettings, nanos
+from fleetgate.protocols.iop.settings import EdgeSettings
 from fleetgate.protocols.iop.state import NODE_MAY, Phase
 from fleetgate.protocols.iop.translate import Defaults, from_spec, to_worker, wire_id
 

@@ -10,12 +10,13 @@ import attrs
 from fleetgate.core.events import Recorded, RunFinished
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Ack, Follow, Send, Step, Steps, Unfollow
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.names import BODY
 from fleetgate.protocols.iop.narrator import Narrator
-from fleetgate.protocols.iop.settings import NorthSettings, nanos
+from fleetgate.protocols.iop.settings import NorthSettings
 
 
 class Telling:

@@ -12,6 +12,7 @@ import attrs
 from fleetgate.core import commands as c
 from fleetgate.core.ids import RunId, SessionId, WorkerId
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.times import SECOND
 from fleetgate.core.worker import NAMED, InputKind, WorkerInfo
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
@@ -31,7 +32,6 @@ DEPTH: Final = 24
 """Containers within containers that a `Struct` may have: protobuf takes 100 messages within each
 other, and one container is up to three."""
 
-_SECOND: Final = 1_000_000_000
 _INT32: Final = (1 << 31) - 1
 _INPUT_KEYS: Final = frozenset({"prompt", "system", "messages", "command", "tool", "arguments"})
 
@@ -68,7 +68,7 @@ def to_spec(request: w.RunRequest, *, profile: Json = None, placed: bool = False
     return c.RunSpec(
         input=_to_input(request.input or {}, policy),
         workspace=(request.workspace,) if request.workspace else (),
-        timeout=request.timeout_sec * _SECOND or None,
+        timeout=request.timeout_sec * SECOND or None,
         permission=policy.permission,
         approvals=policy.approvals,
         interactive=policy.interactive,
@@ -226,7 +226,7 @@ def _target(given: c.Input) -> str:
 
 
 def _seconds(timeout: int | None) -> int:
-    return 0 if timeout is None else max(1, min(-(-timeout // _SECOND), _INT32))
+    return 0 if timeout is None else max(1, min(-(-timeout // SECOND), _INT32))
 
 
 def _from_metadata(spec: c.RunSpec) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from typing import Final
 from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.ids import RunId
 from fleetgate.core.json import Json
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Opening, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import errors, wire
@@ -22,7 +23,7 @@ from fleetgate.protocols.kodelet.operation import OpenRun, Operation
 from fleetgate.protocols.kodelet.operations import Operations
 from fleetgate.protocols.kodelet.peer import Called, Peer
 from fleetgate.protocols.kodelet.rooms import Rooms
-from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
+from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.tools import CommandSettings, ToolSettings
 from fleetgate.protocols.kodelet.transcript import Transcript, Work, refuse
 from fleetgate.protocols.kodelet.translate import to_spec

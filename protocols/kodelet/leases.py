@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import attrs
 
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
@@ -22,7 +23,7 @@ from fleetgate.protocols.kodelet.errors import is_gone
 from fleetgate.protocols.kodelet.lease import Ended, Hook, Lease, Subscription, Then, ended, no_hook
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.peer import Answered, Broken, Peer
-from fleetgate.protocols.kodelet.settings import ControlPlaneSettings, nanos
+from fleetgate.protocols.kodelet.settings import ControlPlaneSettings
 from fleetgate.protocols.kodelet.state import RunPhase
 
 UNCONFIRMED: Final = "runner cleanup was not confirmed: "

@@ -13,6 +13,7 @@ from typing import Any, Final
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Answer, RunList
 from fleetgate.core.events import Recorded
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     Close,
@@ -33,7 +34,7 @@ from fleetgate.protocols.kodelet.open_runs import OpenRuns
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
 from fleetgate.protocols.kodelet.rooms import WAIT
-from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
+from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.state import CONTROL_PLANE_NOTIFICATIONS, Phase
 from fleetgate.protocols.kodelet.structs import read
 

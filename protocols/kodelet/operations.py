@@ -11,6 +11,7 @@ from fleetgate.core.answers import Answer
 from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Decision, Outcome, Recorded, RunState
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Ack, Follow, Report, Step, Steps, Submit, Unfollow
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
@@ -18,7 +19,7 @@ from fleetgate.protocols.kodelet import ui, wire
 from fleetgate.protocols.kodelet.errors import CANCELED
 from fleetgate.protocols.kodelet.operation import Operation
 from fleetgate.protocols.kodelet.peer import Answered, Oversize, Peer
-from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
+from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.structs import read, write
 from fleetgate.protocols.kodelet.transcript import conclude, display, refuse, snapshot
 

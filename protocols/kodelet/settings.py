@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
@@ -12,13 +12,6 @@ from fleetgate.protocols.kodelet import wire
 from fleetgate.protocols.kodelet.tools import BASH, CommandSettings, ToolSettings, distinct
 from fleetgate.protocols.kodelet.upgrade import refuse, shown_token
 from fleetgate.protocols.ranges import positive
-
-NANOS: Final = 1_000_000_000
-
-
-def nanos(seconds: float) -> int:
-    """Seconds as people write them, in nanoseconds."""
-    return round(seconds * NANOS)
 
 
 def _above_zero(default: Any) -> Any:

@@ -17,6 +17,7 @@ from fleetgate.core.answers import Admission, Answer, WorkerList
 from fleetgate.core.commands import Order
 from fleetgate.core.errors import Refusal, UnsupportedInput
 from fleetgate.core.events import RunFinished
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
@@ -45,7 +46,7 @@ from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.names import connection_id, runner_id
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
 from fleetgate.protocols.kodelet.proxy import Proxy
-from fleetgate.protocols.kodelet.settings import ControlPlaneSettings, nanos
+from fleetgate.protocols.kodelet.settings import ControlPlaneSettings
 from fleetgate.protocols.kodelet.state import (
     RUNNER_NOTIFICATIONS,
     RUNNER_REQUESTS,

@@ -16,6 +16,7 @@ import attrs
 from fleetgate.core import events as e
 from fleetgate.core.events import Outcome, RunState, Stream
 from fleetgate.core.json import Json
+from fleetgate.core.times import SECOND
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import go_json, wire
 from fleetgate.protocols.kodelet.translate import NATIVE
@@ -110,7 +111,7 @@ class Work:
 
 def stamp(now: int) -> str:
     """An instant as RFC 3339 has it, in whole seconds."""
-    return datetime.fromtimestamp(now // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(now // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def snapshot(work: Work, transcript: Transcript, now: int) -> wire.ToolResult:

@@ -14,10 +14,11 @@ from fleetgate.core.commands import RunSpec, ShellCommand, ToolCall
 from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.ids import SessionId, WorkerId
 from fleetgate.core.json import Json
+from fleetgate.core.times import nanos
 from fleetgate.core.worker import InputKind, WorkerInfo
 from fleetgate.protocols.kodelet import wire
 from fleetgate.protocols.kodelet.go_json import unspelt
-from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
+from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.structs import write
 from fleetgate.protocols.kodelet.tools import CommandSettings, ToolSettings
 

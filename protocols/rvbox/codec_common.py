@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
+from fleetgate.core.times import SECOND
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.schemas.rvbox.v1 import common_pb2 as pb
-
-NANOS: Final = 1_000_000_000
 
 
 def instant(message: Any, name: str) -> int | None:
@@ -19,7 +18,7 @@ def instant(message: Any, name: str) -> int | None:
     if not message.HasField(name):
         return None
     value = getattr(message, name)
-    return int(value.seconds) * NANOS + int(value.nanos)
+    return int(value.seconds) * SECOND + int(value.nanos)
 
 
 def put_instant(message: Any, name: str, value: int | None) -> None:
@@ -27,7 +26,7 @@ def put_instant(message: Any, name: str, value: int | None) -> None:
     if value is not None:
         member = getattr(message, name)
         member.SetInParent()
-        member.seconds, member.nanos = divmod(value, NANOS)
+        member.seconds, member.nanos = divmod(value, SECOND)
 
 
 MALFORMED: Final = -1
@@ -41,8 +40,8 @@ def duration(message: Any, name: str) -> int | None:
         return None
     value = getattr(message, name)
     seconds, nanos = int(value.seconds), int(value.nanos)
-    fits = -NANOS < nanos < NANOS and (seconds == 0 or nanos == 0 or (seconds < 0) == (nanos < 0))
-    return seconds * NANOS + nanos if fits else MALFORMED
+    fits = -SECOND < nanos < SECOND and (seconds == 0 or nanos == 0 or (seconds < 0) == (nanos < 0))
+    return seconds * SECOND + nanos if fits else MALFORMED
 
 
 def put_duration(message: Any, name: str, value: int | None) -> None:
@@ -50,7 +49,7 @@ def put_duration(message: Any, name: str, value: int | None) -> None:
     if value is not None:
         member = getattr(message, name)
         member.SetInParent()
-        seconds, nanos = divmod(abs(value), NANOS)
+        seconds, nanos = divmod(abs(value), SECOND)
         member.seconds, member.nanos = (seconds, nanos) if value >= 0 else (-seconds, -nanos)
 
 

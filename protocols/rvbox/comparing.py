@@ -11,6 +11,7 @@ from fleetgate.core.errors import RunNotFound
 from fleetgate.core.events import Event, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Record, Report, Step, Steps, Submit, WorkerReady
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing, stored_digest
@@ -26,7 +27,6 @@ from fleetgate.protocols.rvbox.reconcile import (
     compare,
     is_whole,
 )
-from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.translate import runs_of
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
 

@@ -10,12 +10,12 @@ from fleetgate.core import commands as c
 from fleetgate.core.errors import InvalidArgument, Refusal, UnsupportedInput
 from fleetgate.core.events import Diagnosed, Outcome, Reason, RunFinished, RunState
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Record, Send, Settle, Step, Steps
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing, make_command, note_digest
 from fleetgate.protocols.rvbox.desk import Desk, Due
-from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.stdin import LARGEST
 from fleetgate.protocols.rvbox.translate import from_signal, shell_names
 

@@ -16,6 +16,7 @@ from fleetgate.core.events import (
 )
 from fleetgate.core.ids import RunId
 from fleetgate.core.sequence import Arrival, arrival
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Record, Report, Step, Steps
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing
@@ -23,7 +24,6 @@ from fleetgate.protocols.rvbox.codec import Output
 from fleetgate.protocols.rvbox.desk import Desk, Due
 from fleetgate.protocols.rvbox.giving import Giving
 from fleetgate.protocols.rvbox.session import about, closing
-from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.translate import PASSING, code_name
 from fleetgate.protocols.rvbox.translate_events import rejected, to_events, to_output
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code

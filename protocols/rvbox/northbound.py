@@ -8,6 +8,7 @@ from typing import Any, Final
 from fleetgate.core.answers import Answer
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import Seq
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     Ack,
@@ -31,7 +32,7 @@ from fleetgate.protocols.rvbox.recall import Recall
 from fleetgate.protocols.rvbox.retained import LINES, Retained
 from fleetgate.protocols.rvbox.serving import Serving
 from fleetgate.protocols.rvbox.session import TRY_LATER, closing, until_close
-from fleetgate.protocols.rvbox.settings import ClientSettings, nanos
+from fleetgate.protocols.rvbox.settings import ClientSettings
 from fleetgate.protocols.rvbox.state import Phase
 from fleetgate.protocols.rvbox.taking import Taking
 from fleetgate.protocols.rvbox.translate import code_name

@@ -12,6 +12,7 @@ from fleetgate.core.commands import CancelRun, Command, DescribeRun, ListRuns, S
 from fleetgate.core.errors import RunNotFound
 from fleetgate.core.ids import Seq
 from fleetgate.core.run import Run
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     Ack,
@@ -35,7 +36,6 @@ from fleetgate.protocols.rvbox.retained import (
     state_of,
 )
 from fleetgate.protocols.rvbox.session import TRY_LATER, closing
-from fleetgate.protocols.rvbox.settings import nanos
 from fleetgate.protocols.rvbox.translate_events import Narrator
 
 LIST: Final = "list"

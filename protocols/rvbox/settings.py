@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import attrs
 from attrs.validators import deep_iterable, in_, min_len
 
@@ -11,13 +9,6 @@ from fleetgate.protocols.carriage import Carriage, WebSocketUse
 from fleetgate.protocols.ranges import not_negative, positive
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox.translate import PLATFORMS, SHELLS
-
-NANOS: Final = 1_000_000_000
-
-
-def nanos(seconds: float) -> int:
-    """Seconds as people write them, in nanoseconds."""
-    return round(seconds * NANOS)
 
 
 @attrs.frozen(slots=True)

@@ -9,6 +9,7 @@ from fleetgate.core.answers import Admission, Answer
 from fleetgate.core.commands import Order, SendInput, StartRun
 from fleetgate.core.errors import InstanceConflict
 from fleetgate.core.ids import RunId
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
@@ -28,7 +29,7 @@ from fleetgate.protocols.rvbox.giving import Giving
 from fleetgate.protocols.rvbox.hearing import Hearing
 from fleetgate.protocols.rvbox.hello import BadHello, check_hello, speaks_higher
 from fleetgate.protocols.rvbox.session import POLICY, SUPERSEDED, TRY_LATER, closing
-from fleetgate.protocols.rvbox.settings import ServerSettings, nanos
+from fleetgate.protocols.rvbox.settings import ServerSettings
 from fleetgate.protocols.rvbox.state import Phase
 from fleetgate.protocols.rvbox.translate import to_worker
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code

@@ -11,8 +11,8 @@ from fleetgate.core.answers import RunList
 from fleetgate.core.events import Outcome, Reason, RunState, Stream
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId
-from fleetgate.core.limits import SECOND
 from fleetgate.core.run import Run
+from fleetgate.core.times import SECOND
 
 OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
 FAILED = e.RunFinished(Outcome(RunState.FAILED, Reason.EXITED, exit_code=3))

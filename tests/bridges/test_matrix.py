@@ -9,7 +9,7 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Decision, Outcome, Reason, RunState, Stream
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.fidelity.bridge import until
 
 OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))

@@ -10,7 +10,8 @@ from fleetgate.core.commits import Commits, readable, within
 from fleetgate.core.errors import InvalidArgument, Unavailable
 from fleetgate.core.journal.api import Done, JournalFailing, PutNote
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
+from fleetgate.core.times import SECOND
 
 
 async def test_what_takes_too_long_is_refused_with_its_own_words(

@@ -34,7 +34,8 @@ from fleetgate.core.ids import OrderNumber, RunId, WorkerId
 from fleetgate.core.journal.api import Append, Done, Journal, JournalConflict, Write
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
+from fleetgate.core.times import SECOND
 from fleetgate.core.worker import Liveness
 
 

@@ -16,7 +16,7 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 
 
 async def test_a_run_expires_in_the_queue(hub: Hub, autojump_clock: trio.testing.MockClock) -> None:

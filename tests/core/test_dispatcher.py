@@ -26,7 +26,8 @@ from fleetgate.core.ids import RunId
 from fleetgate.core.journal.api import JournalConflict
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.journal.rows import Row
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
+from fleetgate.core.times import SECOND
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from fleetgate.core.hub_testing import (
     start_run,
     worker_info,
 )
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 
 
 async def test_its_clock_passes_as_trios_does(mock_clock: MockClock) -> None:

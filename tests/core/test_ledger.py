@@ -28,9 +28,10 @@ from fleetgate.core.journal.api import Done, JournalConflict, PutRun
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
 from fleetgate.core.ledger import Ledger
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
 from fleetgate.core.run import start
 from fleetgate.core.slots import Slot
+from fleetgate.core.times import SECOND
 
 ASSIGNED = e.RunAssigned(WorkerId("pool/w"), Epoch(1))
 

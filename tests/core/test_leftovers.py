@@ -28,7 +28,7 @@ from fleetgate.core.ids import RunId
 from fleetgate.core.journal.api import JournalConflict
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 
 TIMEOUT = c.RunSpec(c.Prompt("x"), timeout=5 * SECOND)
 

@@ -35,7 +35,8 @@ from fleetgate.core.hub_testing import (
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.journal.api import Journal, JournalConflict, JournalFailing
 from fleetgate.core.journal.memory import open_memory_journal
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
+from fleetgate.core.times import SECOND
 
 # --- orders
 

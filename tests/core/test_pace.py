@@ -25,9 +25,10 @@ from fleetgate.core.hub_testing import (
 from fleetgate.core.journal.api import Journal, JournalConflict
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
 from fleetgate.core.pace import Pace
 from fleetgate.core.run import start
+from fleetgate.core.times import SECOND
 
 
 def make_run(name: str, link: str = LINK):

@@ -17,7 +17,7 @@ from fleetgate.core.hub_testing import (
     worker_info,
 )
 from fleetgate.core.ids import SessionId
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 from fleetgate.core.worker import AccountReport, ProviderReport
 
 

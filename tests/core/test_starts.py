@@ -35,7 +35,8 @@ from fleetgate.core.ids import SessionId
 from fleetgate.core.journal.api import Journal, JournalConflict
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
-from fleetgate.core.limits import SECOND, Limits
+from fleetgate.core.limits import Limits
+from fleetgate.core.times import SECOND
 
 
 async def test_a_run_that_is_just_being_accepted_counts_as_open(

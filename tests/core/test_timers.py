@@ -6,8 +6,8 @@ import trio
 from trio.testing import MockClock
 
 from fleetgate.core.hub_testing import TrioClock
-from fleetgate.core.limits import SECOND
 from fleetgate.core.timers import Timers
+from fleetgate.core.times import SECOND
 
 
 async def test_deadlines_fire_in_the_order_of_their_time_and_once(

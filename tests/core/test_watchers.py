@@ -7,7 +7,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import LINK, POOL, HandWorker, worker_info
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 from fleetgate.core.watchers import Happening, Watchers, WorkerNotice
 
 

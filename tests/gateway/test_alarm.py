@@ -6,7 +6,7 @@ import trio
 from trio.testing import MockClock
 
 from fleetgate.core.hub_testing import TrioClock
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.alarm import Alarm
 
 

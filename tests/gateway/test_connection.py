@@ -32,7 +32,7 @@ from fleetgate.core.hub_testing import (
 )
 from fleetgate.core.ids import OrderNumber, RunId, Seq, SessionId
 from fleetgate.core.journal.memory import open_memory_journal
-from fleetgate.core.limits import SECOND
+from fleetgate.core.times import SECOND
 from fleetgate.core.watchers import Happening, WorkerNotice
 from fleetgate.gateway.connection import Driver, Ended
 from fleetgate.gateway.outbox import HIGH_FRAMES

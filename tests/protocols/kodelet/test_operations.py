@@ -9,13 +9,14 @@ from fleetgate.core import events as e
 from fleetgate.core.commands import RunSpec, ToolCall
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
+from fleetgate.core.times import nanos
 from fleetgate.protocols.api import Submit
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import testing as t
 from fleetgate.protocols.kodelet.operation import OpenRun, Operation
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Peer
-from fleetgate.protocols.kodelet.settings import RunnerSettings, nanos
+from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.testing import no, said, tell, yes
 from fleetgate.protocols.kodelet.transcript import Transcript, Work
 from fleetgate.protocols.kodelet.wire import RunOpen

@@ -9,7 +9,6 @@ from fleetgate.protocols.kodelet.settings import (
     ControlPlaneSettings,
     RunnerSettings,
     control_plane_carriage,
-    nanos,
     runner_carriage,
 )
 from fleetgate.protocols.kodelet.tools import BASH, CommandSettings
@@ -39,10 +38,6 @@ def test_the_carriage_is_the_genuine_one(carriage: Any) -> None:
 def test_what_is_refused(kind: Any, members: Any) -> None:
     with pytest.raises(ValueError, match=r"."):
         kind(**members)
-
-
-def test_nanoseconds() -> None:
-    assert nanos(1.5) == 1_500_000_000
 
 
 def test_every_limit_of_the_peer_is_a_setting_with_the_genuine_default() -> None:

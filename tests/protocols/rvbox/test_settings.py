@@ -1,7 +1,7 @@
 import pytest
 
 from fleetgate.protocols.rvbox import ADAPTER
-from fleetgate.protocols.rvbox.settings import ClientSettings, ServerSettings, nanos
+from fleetgate.protocols.rvbox.settings import ClientSettings, ServerSettings
 
 
 def test_the_defaults_are_those_of_the_protocol_page() -> None:
@@ -32,7 +32,3 @@ def test_a_path_can_be_set() -> None:
 def test_a_platform_or_shell_without_a_number_is_refused(bad: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must"):
         ClientSettings(**bad)  # type: ignore[arg-type]
-
-
-def test_seconds_are_nanoseconds_within() -> None:
-    assert nanos(0.1) == 100_000_000
