@@ -130,12 +130,12 @@ class AgencySouthbound(Connection):
 
     def _hello_answered(self, response: wire.ServerResponse, now: int) -> Steps:
         if isinstance(response, wire.Error):
-            final = response.code is wire.ErrorCode.INCOMPATIBLE_VERSION
-            return (Close(1000, f"the daemon refused hello: {response.message}", retry=not final),)
+            # Whatever the reason: the daemon may be another one, of another version, next time.
+            return (Close(1000, f"the daemon refused hello: {response.message}"),)
         assert isinstance(response, wire.HelloAnswer)
         if response.version.major != MAJOR:
             text = f"the daemon speaks major {response.version.major}, not {MAJOR}"
-            return (Close(1000, text, retry=False),)
+            return (Close(1000, text),)
         self._phase = Phase.AGREED
         self._minor = min(response.version.minor, self._settings.version_minor)
         listed = partial(self._listed, response)

@@ -16,9 +16,11 @@ from fleetgate.protocols.api import NO_STEPS, Record, Report, Step, Steps, Submi
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing, stored_digest
 from fleetgate.protocols.rvbox.desk import Desk, Due
+from fleetgate.protocols.rvbox.exits import Exits
 from fleetgate.protocols.rvbox.giving import CANCELED, EXPIRED, Giving
 from fleetgate.protocols.rvbox.hearing import ACCEPTED
 from fleetgate.protocols.rvbox.reconcile import (
+    ENDED,
     Belief,
     Comparison,
     Ended,
@@ -38,9 +40,12 @@ class Comparing:
     """The part of a server's connection that reconciles. `release` gives out what waited for a
     round to be over."""
 
-    def __init__(self, desk: Desk, giving: Giving, release: Callable[[int], Steps]) -> None:
+    def __init__(
+        self, desk: Desk, giving: Giving, exits: Exits, release: Callable[[int], Steps]
+    ) -> None:
         self._desk = desk
         self._giving = giving
+        self._exits = exits
         self._release = release
         self._round: Round | None = None
         self._asked: dict[str, int] = {}
@@ -167,6 +172,8 @@ class Comparing:
             return NO_STEPS
         if state.lifecycle == Lifecycle.AWAITING_SCRIPT:
             self._giving.upload(command, now)
+        if state.lifecycle in ENDED:
+            self._exits.expect(command, now)
         command.stdin.rewind()
         return self._giving.feed(command)
 

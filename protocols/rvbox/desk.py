@@ -34,6 +34,8 @@ class Due(StrEnum):
     """What was refused for want of room is tried again."""
     EXPIRY = "expiry"
     """A command that was not taken has expired."""
+    EXIT = "exit"
+    """A command that has ended at its client has to have sent its exit."""
     KILL = "kill"
     """A canceled command has had its time to end."""
     SCRIPT = "script"

@@ -27,6 +27,9 @@ class ServerSettings:
     cancel_kill_after: float = attrs.field(default=10.0, validator=not_negative)
     """How long after a cancel, which goes out as TERMINATE, a command that has not ended is
     killed. Counted from when the cancel was accepted, whatever links come between."""
+    exit_grace: float = attrs.field(default=60.0, validator=positive)
+    """How long a command that its client names as ended may send nothing, without its exit having
+    come; then its run is lost."""
     full_retry: float = attrs.field(default=30.0, validator=positive)
     """How long until a dispatch that was refused for want of room is tried again, unless the
     client reports room before."""

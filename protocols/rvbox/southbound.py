@@ -25,6 +25,7 @@ from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.codec import output_of
 from fleetgate.protocols.rvbox.comparing import Comparing
 from fleetgate.protocols.rvbox.desk import Desk, Due
+from fleetgate.protocols.rvbox.exits import Exits
 from fleetgate.protocols.rvbox.giving import Giving
 from fleetgate.protocols.rvbox.hearing import Hearing
 from fleetgate.protocols.rvbox.hello import BadHello, check_hello, speaks_higher
@@ -51,7 +52,8 @@ class ServerConnection(Connection):
         self._hearing = Hearing(self._desk, self._giving)
         self._hello = w.ClientHello()
         self._version = w.ProtocolVersion()
-        self._comparing = Comparing(self._desk, self._giving, self._release)
+        self._exits = Exits(self._desk)
+        self._comparing = Comparing(self._desk, self._giving, self._exits, self._release)
         self._held_back: deque[Order] = deque()
         self._held_back_size = 0
 
@@ -117,6 +119,8 @@ class ServerConnection(Connection):
                 return self._retry_full(now)
             case Due.EXPIRY:
                 return NO_STEPS if session.reconciling else self._giving.expire(now)
+            case Due.EXIT:
+                return self._exits.look(now)
             case Due.KILL:
                 return self._giving.kill(now)
             case Due.ANSWER:

@@ -24,7 +24,7 @@ class Phase(Enum):
     REQUEST = "the first reconcile request"
     SNAPSHOT = "the first reconcile snapshot"
     RESULT = "the first reconcile result"
-    OPEN = "nothing in particular"
+    OPEN = "work"
     SNAPSHOT_AGAIN = "a reconcile snapshot"
     RESULT_AGAIN = "a reconcile result"
 
@@ -105,6 +105,8 @@ def after(phase: Phase, sender: Peer, kind: Kind) -> Phase:
     if kind is w.AgentError and (phase, sender) != (P.HELLO, Peer.CLIENT):
         return phase
     following = TABLE[sender][phase].get(kind)
+    if following is None and kind is w.ClientHello and sender is Peer.CLIENT:
+        raise OutOfPlace("a client says hello once; to begin a new session, open a new link")
     if following is None:
         raise OutOfPlace(
             f"a {sender.value} may not send {kind.__name__} while the session waits for "

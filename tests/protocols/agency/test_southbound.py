@@ -115,20 +115,20 @@ def test_a_newer_daemon_s_capabilities_are_no_trouble() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "text", "retry"),
+    ("answer", "text"),
     [
-        (wire.HelloAnswer("s", wire.ProtocolVersion(1, 0), ()), "speaks major 1, not 0", False),
-        (wire.Error(Code.INCOMPATIBLE_VERSION, "no"), "refused hello: no", False),
-        (wire.Error(Code.INTERNAL, "no"), "refused hello: no", True),
+        (wire.HelloAnswer("s", wire.ProtocolVersion(1, 0), ()), "speaks major 1, not 0"),
+        (wire.Error(Code.INCOMPATIBLE_VERSION, "no"), "refused hello: no"),
+        (wire.Error(Code.INTERNAL, "no"), "refused hello: no"),
     ],
 )
-def test_a_daemon_that_cannot_be_agreed_with(
-    answer: wire.ServerResponse, text: str, retry: bool
+def test_a_daemon_that_cannot_be_agreed_with_is_dialled_again(
+    answer: wire.ServerResponse, text: str
 ) -> None:
     with play_client() as play:
         play.opened().take()
         reason = slot()
-        play.receive(wire.Response(1, answer)).expect(Close(1000, reason, retry=retry))
+        play.receive(wire.Response(1, answer)).expect(Close(1000, reason, retry=True))
         assert text in reason.value
 
 

@@ -51,15 +51,21 @@ def test_a_client_says_nothing_between_snapshot_and_result(phase: Phase, kind: t
 
 @pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.HELLO])
 def test_there_is_one_hello(phase: Phase) -> None:
-    with pytest.raises(OutOfPlace):
+    with pytest.raises(OutOfPlace, match="hello once; to begin a new session, open a new link"):
         after(phase, Peer.CLIENT, w.ClientHello)
+
+
+def test_a_message_out_of_place_is_told_what_the_session_waits_for() -> None:
+    with pytest.raises(OutOfPlace, match=r"may not send ReconcileSnapshot while .* waits for work"):
+        after(Phase.OPEN, Peer.CLIENT, w.ReconcileSnapshot)
 
 
 @given(st.sampled_from(Phase), st.sampled_from(Peer), st.sampled_from(KINDS))
 def test_the_table_is_total(phase: Phase, peer: Peer, kind: type) -> None:
     always = kind is w.AgentError and (phase, peer) != (Phase.HELLO, Peer.CLIENT)
+    named = "hello" if (peer, kind) == (Peer.CLIENT, w.ClientHello) else kind.__name__
     if always or kind in TABLE[peer][phase]:
         assert isinstance(after(phase, peer, kind), Phase)
     else:
-        with pytest.raises(OutOfPlace, match=kind.__name__):
+        with pytest.raises(OutOfPlace, match=named):
             after(phase, peer, kind)
