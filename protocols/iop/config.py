@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from posixpath import commonpath, join, normpath
 from typing import Any, Final, cast, get_args, get_origin
 
 import attrs
@@ -13,6 +14,9 @@ from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import Refused
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.strict import expect, make_converter
+
+LONGEST_PATH: Final = 256
+"""Characters of the root that a refusal repeats."""
 
 
 def _is_struct(kind: Any) -> bool:
@@ -92,6 +96,23 @@ class Applied:
     at_once: int | None = None
     adapters: Mapping[str, Mapping[str, Json]] | None = None
     unsupported: tuple[str, ...] = ()
+
+    def workspace(self, named: str) -> str:
+        """Where a run works that names this workspace: as written without a root, else an absolute
+        path that begins with it. Links are not looked at: they lie where the run is executed.
+
+        Raises: `Refused`.
+        """
+        if not self.root:
+            return named
+        if not self.root.startswith("/"):
+            raise Refused("invalid_argument", "workspace_root is to be an absolute path")
+        path = join(self.root, named) if named else self.root
+        root = commonpath((normpath(self.root),))
+        if commonpath((normpath(path), root)) != root:
+            said = f"the workspace lies outside the workspace root {root[:LONGEST_PATH]}"
+            raise Refused("workspace_outside_root", f"{said}; name one that begins with it")
+        return path
 
     def profile(self, request: w.RunRequest) -> Json:
         """What whoever executes a run here must know of the configuration.

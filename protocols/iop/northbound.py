@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import attrs
+
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, Answer, RunList
 from fleetgate.core.errors import Conflict, Refusal, RunNotFound
@@ -214,6 +216,8 @@ class NodeConnection(Connection):
             return (self._error(request.run_id, refused),)
         try:
             spec = to_spec(request, profile=self._applied.profile(request))
+            where = self._applied.workspace(request.workspace)
+            spec = attrs.evolve(spec, workspace=(where,) if where else ())
         except Refused as refused:
             described = c.DescribeRun(self._id(request.run_id))
             return (Submit(described, ("known", (request, refused))),)

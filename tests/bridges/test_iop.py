@@ -15,6 +15,7 @@ from fleetgate.core import events as e
 from fleetgate.core.events import Outcome, Reason, RunState, Stream
 from fleetgate.core.ids import SessionId
 from fleetgate.gateway.fidelity.bridge import Bridge, open_bridge
+from fleetgate.gateway.fidelity.member import Member
 from fleetgate.protocols.iop.settings import EdgeSettings
 
 OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
@@ -286,13 +287,37 @@ async def test_the_edges_bound_on_runs_holds_at_the_node_across_a_cut(
 @asynccontextmanager
 async def bounded_bridge(concurrency: int) -> AsyncIterator[Bridge]:
     """A chain whose last edge lets its node work on so many runs at a time."""
-    settings = EdgeSettings(config={"runtime": {"concurrency": concurrency}})
     async with open_bridge("iop", "iop") as made:
-        config = made.gateway.config
-        (entry,) = config.south
-        south = (attrs.evolve(entry, settings=settings),)
-        await made.gateway.stop()
-        made.gateway.config = attrs.evolve(config, south=south)
-        await made.nursery.start(made.gateway.run)
-        await trio.sleep(60)
+        await configure(made, made.gateway, concurrency=concurrency)
         yield made
+
+
+async def configure(bridge: Bridge, edge: Member, **runtime: object) -> None:
+    """Let an edge send its node a configuration."""
+    (entry,) = edge.config.south
+    settings = EdgeSettings(config={"runtime": runtime})
+    await edge.stop()
+    edge.config = attrs.evolve(edge.config, south=(attrs.evolve(entry, settings=settings),))
+    await bridge.nursery.start(edge.run)
+    await trio.sleep(60)
+
+
+@pytest.mark.parametrize("south", ["iop", "agency", "rvbox", "kodelet"])
+async def test_a_node_holds_runs_below_the_root_whatever_protocol_they_go_on_by(
+    south: str, autojump_clock: MockClock
+) -> None:
+    async with open_bridge("iop", south) as bridge:
+        await configure(bridge, bridge.controller, workspace_root="/work")
+        for named in ("../etc", "/etc", "/work/../etc"):
+            run = await bridge.ask(named, c.RunSpec(c.Prompt(named), (named,)))
+            outcome = await bridge.ended(run)
+            assert (outcome.state, outcome.reason) == (RunState.FAILED, Reason.REFUSED)
+            assert outcome.message.startswith("workspace_outside_root: ")
+        assert bridge.worker.port.orders == []
+        for name, workspace, there in (("r1", (), "/work"), ("r2", ("a",), "/work/a")):
+            await bridge.ask(name, c.RunSpec(c.Prompt(name), workspace))
+            at_host = await bridge.given(name)
+            spec = bridge.starts(name)[0].command.spec
+            if south in ("iop", "agency"):
+                assert spec.workspace == (there,)
+            bridge.say(at_host, e.RunStarted(), OK)

@@ -97,6 +97,58 @@ def test_the_typed_configuration_wins_over_settings_and_those_stand_alone() -> N
             profile(applied, adapter=adapter)
 
 
+ROOTED = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0, "/work/x")), KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("named", "where"),
+    [
+        ("", "/work/x"),
+        ("/work/x", "/work/x"),
+        ("/work/x/", "/work/x/"),
+        (".", "/work/x/."),
+        ("a/b", "/work/x/a/b"),
+        ("/work/x/a", "/work/x/a"),
+        ("a/../b", "/work/x/a/../b"),
+        ("..a", "/work/x/..a"),
+        ("//work/x", "//work/x"),
+    ],
+)
+def test_a_workspace_lies_in_the_root(named: str, where: str) -> None:
+    assert ROOTED.workspace(named) == where
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "..",
+        "a/../..",
+        "../x2",
+        "../../work/x2",
+        "/",
+        "/work",
+        "/work/x2",
+        "/work/x/../y",
+    ],
+)
+def test_a_workspace_outside_the_root_is_refused(named: str) -> None:
+    with pytest.raises(Refused, match=r"^workspace_outside_root: .* root /work/x; name one"):
+        ROOTED.workspace(named)
+
+
+def test_a_root_that_is_all_is_no_bound_and_none_leaves_it_as_written() -> None:
+    everywhere = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0, "/")), KNOWN)
+    assert everywhere.workspace("../etc") == "/../etc"
+    assert apply(None, KNOWN).workspace("../etc") == "../etc"
+
+
+@pytest.mark.parametrize("root", ["work", "./work", "~"])
+def test_a_root_that_is_relative_bounds_nothing_and_is_refused(root: str) -> None:
+    applied = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0, root)), KNOWN)
+    with pytest.raises(Refused, match="invalid_argument: workspace_root"):
+        applied.workspace("a")
+
+
 def test_an_unknown_type_is_told_once_and_may_not_run() -> None:
     unknown = w.AdapterConfig("quantum", True)
     applied = apply(w.NodeConfigPayload((unknown, unknown, w.AdapterConfig("mock", True))), KNOWN)

@@ -87,9 +87,13 @@ def run_of(request: w.RunRequest, **changes: Any) -> Run:
     return attrs.evolve(plain, **changes)
 
 
-def start_of(request: w.RunRequest, exists: bool = False, **changes: Any) -> Submit:
+def start_of(
+    request: w.RunRequest, exists: bool = False, where: str = "", **changes: Any
+) -> Submit:
     given = profile(**{"session": request.session_id} | changes)
     spec = to_spec(request, profile=given)
+    if where:
+        spec = attrs.evolve(spec, workspace=(where,))
     start = c.StartRun(RunId("edge/r1"), spec, c.Origin("edge", "r1"))
     return Submit(c.StartRunIf(start, session_exists=exists), ("start", (request, spec)))
 
@@ -253,7 +257,7 @@ def test_a_run_is_started_followed_and_told() -> None:
             "config": {"profiles": {"sh": codec.to_json(CLI.profiles["sh"])}},
             "workspace_root": "/work",
         }
-        play.receive(asked()).expect(start_of(asked(), **known))
+        play.receive(asked()).expect(start_of(asked(), where="/work", **known))
         play.reply(("start", (asked(), None)), Accepted(None, run_of(asked()))).expect(
             Follow(RUN, Seq(0))
         )
@@ -298,10 +302,12 @@ def test_a_session_that_must_exist_is_asked_for_as_such() -> None:
         (asked(timeout_sec=-1), "invalid_argument"),
         (asked(session_mode=99), "invalid_argument"),
         (asked(input={"command": 5}), "invalid_argument"),
+        (asked(workspace="../etc"), "workspace_outside_root"),
+        (asked(workspace="/etc"), "workspace_outside_root"),
         (asked(session_id="s" * 257), "invalid_argument"),
         (asked(adapter="vllm"), "unsupported_adapter"),
     ],
-    ids=["timeout", "mode", "input", "session", "adapter"],
+    ids=["timeout", "mode", "input", "dots", "outside", "session", "adapter"],
 )
 def test_what_is_wrong_with_a_new_run_is_one_event_without_a_start(
     request_: w.RunRequest, code: str
