@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
 
 import trio
 
@@ -12,14 +15,32 @@ from fleetgate.core.journal.api import Done, Journal, JournalError
 from fleetgate.core.limits import Limits
 from fleetgate.core.times import SECOND
 
+_UNTIL: Final = ContextVar("until", default=math.inf)
+"""When the sum of this task's waits has to be over, on trio's clock."""
+
+
+@contextmanager
+def in_all(limit: int) -> Generator[None]:
+    """Let the body wait for `limit` nanoseconds in all, by however many `within`; each says in
+    its own words that it took too long. Elsewhere it is not cut short."""
+    token = _UNTIL.set(_until(limit))
+    try:
+        yield
+    finally:
+        _UNTIL.reset(token)
+
+
+def _until(limit: int) -> float:
+    return min(_UNTIL.get(), trio.current_time() + limit / SECOND)
+
 
 @contextmanager
 def within(limit: int, late: str) -> Generator[None]:
-    """Give the body `limit` nanoseconds; then it is cancelled.
+    """Give the body `limit` nanoseconds, or what `in_all` has left; then it is cancelled.
 
     Raises: `Unavailable`, with the text `late`: it took longer.
     """
-    with trio.move_on_after(limit / SECOND) as scope:
+    with trio.move_on_at(_until(limit)) as scope:
         yield
     if scope.cancelled_caught:
         raise Unavailable(late)

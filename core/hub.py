@@ -20,6 +20,7 @@ from fleetgate.core import events as e
 from fleetgate.core.acknowledging import Acknowledging
 from fleetgate.core.answers import Accepted, Admission, Answer, RunList, WorkerList
 from fleetgate.core.canceling import Canceling
+from fleetgate.core.commits import in_all
 from fleetgate.core.crew import Crew
 from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.dispatcher import Dispatcher
@@ -167,11 +168,12 @@ class Hub:
         return attrs.evolve(run, pool=pool, routed=None if routed == run.spec else routed)
 
     async def _command(self, command: c.RunCommand, key: str | None = None) -> Accepted:
-        await self._starts.settled(command.run)
-        slot = self._ledger.slots.get(command.run)
-        if slot is None:
-            return await self._command_ended(command, key)
-        return await self._orders.give(slot, command, key)
+        with in_all(self._ledger.limits.answer_within):
+            await self._starts.settled(command.run)
+            slot = self._ledger.slots.get(command.run)
+            if slot is None:
+                return await self._command_ended(command, key)
+            return await self._orders.give(slot, command, key)
 
     async def _command_ended(self, command: c.RunCommand, key: str | None) -> Accepted:
         if await self._knows(command.run, key):

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import attrs
 import trio
 
-from fleetgate.core.commits import Commits, readable, within
+from fleetgate.core.commits import Commits, in_all, readable, within
 from fleetgate.core.errors import IllegalTransition, RunNotFound, Unavailable
 from fleetgate.core.events import (
     Diagnosed,
@@ -104,6 +104,10 @@ class Ledger:
 
         Raises: `RunNotFound`, `Unavailable`.
         """
+        with in_all(self.limits.answer_within):
+            return await self._change_ended(id, change)
+
+    async def _change_ended(self, id: RunId, change: Callable[[Run], Run]) -> tuple[Run, Run]:
         turn = self._turns.setdefault(id, trio.Semaphore(1, max_value=1))
         late = f"the change before this one of run {id} is not durable yet; try again later"
         with within(self.limits.answer_within, late):

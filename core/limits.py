@@ -37,8 +37,9 @@ class Limits:
     end at 1 MiB, with what stands around the input in them."""
 
     answer_within: int = 10 * SECOND
-    """How long a command waits for its commit before it is answered `unavailable`: longer
-    than a busy disk takes, shorter than the peers' own patience (15 s and 30 s)."""
+    """How long a command about one run waits, for those before it and for its commit together,
+    before it is answered `unavailable`: longer than a busy disk takes, shorter than the peers'
+    own patience (15 s and 30 s)."""
 
     ask_within: int = 20 * SECOND
     """How long a worker may take to answer a question before it counts as `unavailable`."""

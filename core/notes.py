@@ -8,6 +8,7 @@ from typing import Final
 
 import attrs
 
+from fleetgate.core.commits import in_all
 from fleetgate.core.errors import InvalidArgument
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal.api import Done
@@ -36,6 +37,10 @@ class Notes:
         """
         if len(json.dumps(value)) > MAX_NOTE:
             raise InvalidArgument(f"a note with a run may have {MAX_NOTE} bytes as JSON")
+        with in_all(self._ledger.limits.answer_within):
+            await self._annotate(run, name, value)
+
+    async def _annotate(self, run: RunId, name: str, value: Json) -> None:
         await self._starts.settled(run)
         slot = self._ledger.slots.get(run)
         if slot is None:

@@ -10,7 +10,7 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
-from fleetgate.core.commits import within
+from fleetgate.core.commits import in_all, within
 from fleetgate.core.deadlines import Deadlines
 from fleetgate.core.dispatcher import Dispatcher
 from fleetgate.core.errors import Conflict, ResourceExhausted, Stopping
@@ -49,6 +49,10 @@ class Starts:
 
         Raises: `Refusal`. Cancelled, it may or may not be accepted.
         """
+        with in_all(self._ledger.limits.answer_within):
+            return await self._accept(asked)
+
+    async def _accept(self, asked: c.StartRun | c.StartRunIf) -> Accepted:
         command = asked.start if isinstance(asked, c.StartRunIf) else asked
         await self.settled(command.run)
         self._pending[command.run] = (command.origin.link, trio.Event())

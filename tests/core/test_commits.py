@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from fleetgate.core.commits import Commits, readable, within
+from fleetgate.core.commits import Commits, in_all, readable, within
 from fleetgate.core.errors import InvalidArgument, Unavailable
 from fleetgate.core.journal.api import Done, JournalFailing, PutNote
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
@@ -21,6 +21,24 @@ async def test_what_takes_too_long_is_refused_with_its_own_words(
         await trio.sleep(1)
     with pytest.raises(Unavailable, match="the word"), within(2 * SECOND, "the word"):
         await trio.sleep(3)
+
+
+async def test_waits_in_a_row_have_one_limit_and_say_which_was_late(
+    autojump_clock: MockClock,
+) -> None:
+    async def wait_twice() -> None:
+        with in_all(3 * SECOND):
+            with within(2 * SECOND, "first"), in_all(9 * SECOND):
+                await trio.sleep(1.5)
+            with within(2 * SECOND, "second"):
+                await trio.sleep(1.75)
+
+    began = trio.current_time()
+    with pytest.raises(Unavailable, match="second"):
+        await wait_twice()
+    assert trio.current_time() - began == 3
+    with within(2 * SECOND, "never"):
+        await trio.sleep(1.75)
 
 
 async def test_being_cancelled_from_without_is_no_refusal() -> None:

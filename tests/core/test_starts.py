@@ -151,6 +151,34 @@ async def test_a_command_behind_a_stuck_one_is_answered(autojump_clock: MockCloc
         await hub.submit(c.CancelRun(start_run().run))
 
 
+async def test_a_command_waits_no_longer_for_those_before_it_and_its_commit_together(
+    autojump_clock: MockClock,
+) -> None:
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        await hub.submit(start_run())
+        slot = hub._ledger.slots[start_run().run]
+        await slot.turn.acquire()
+
+        async def come_late() -> None:
+            await trio.sleep(0.75)
+            slot.turn.release()
+
+        async def stuck(groups: object) -> Mapping[int, JournalConflict]:
+            await trio.sleep(10)
+            return {}
+
+        journal.store = stuck  # type: ignore[method-assign]
+        nursery.start_soon(come_late)
+        began = trio.current_time()
+        with pytest.raises(Unavailable, match="did not commit in time"):
+            await hub.submit(c.CancelRun(start_run().run))
+        assert trio.current_time() - began == 1
+
+
 # --- on conditions
 
 
