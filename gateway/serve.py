@@ -128,8 +128,9 @@ async def serve(
     admin: Admin,
 ) -> int:
     """Serve until a signal ends it: SIGTERM or SIGINT once to drain, again to end at once;
-    SIGHUP to reload, which a signal to end cuts short. Answers the exit code: 1 where an entry
-    cannot start at all.
+    SIGHUP to reload. A signal to end cuts a reload short, and the start. Answers the exit code:
+    1 where an entry cannot start at all. Until the journal is open nothing is at work, and a
+    signal ends the process as it does any.
 
     Raises: `JournalError`.
     """
@@ -143,21 +144,53 @@ async def serve(
         house = House(hub, journal, clock, adapters, observer, nursery)
         gateway = Gateway(config, house, load, observer)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
-            if await house.apply(config):
+            start = _Start(config, gateway, nursery, admin)
+            told = await start.run(signals)
+            if start.failed:
                 nursery.cancel_scope.cancel()
                 return 1
-            await nursery.start(admin, gateway)
-            observer.ready()
-            await _reload_until_told_to_end(gateway, signals)
+            if start.done:
+                observer.ready()
+            if told <= {signal.SIGHUP}:
+                await _reload_until_told_to_end(gateway, signals, at_once=bool(told))
             await _end(gateway, signals)
             nursery.cancel_scope.cancel()
     return 0
 
 
-async def _reload_until_told_to_end(gateway: Gateway, signals: AsyncIterator[int]) -> None:
+@attrs.define
+class _Start:
+    """The first entries, and the operators' socket."""
+
+    config: Config
+    gateway: Gateway
+    nursery: trio.Nursery
+    """Where they are at work."""
+    admin: Admin
+    failed: bool = False
+    done: bool = False
+
+    async def run(self, signals: AsyncIterator[int]) -> set[int]:
+        """Start them; a signal to end cuts that short. Answers the signals that have come."""
+        told: set[int] = set()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cut_short, signals, nursery.cancel_scope, told)
+            self.failed = bool(await self.gateway.house.apply(self.config))
+            if not self.failed:
+                await self.nursery.start(self.admin, self.gateway)
+                self.done = True
+            nursery.cancel_scope.cancel()
+        return told
+
+
+async def _reload_until_told_to_end(
+    gateway: Gateway, signals: AsyncIterator[int], *, at_once: bool
+) -> None:
     # One reload may wait while another runs: it reads the file as it will be then, so that
     # any number of further signals ask for no more than that.
     ask, asked = trio.open_memory_channel[None](1)
+    if at_once:
+        ask.send_nowait(None)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_reload_when_asked, gateway, asked)
         async for number in signals:
@@ -175,12 +208,15 @@ async def _reload_when_asked(gateway: Gateway, asked: trio.MemoryReceiveChannel[
 
 async def _end(gateway: Gateway, signals: AsyncIterator[int]) -> None:
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_cut_short, signals, nursery.cancel_scope)
+        nursery.start_soon(_cut_short, signals, nursery.cancel_scope, set[int]())
         await gateway.drain()
         nursery.cancel_scope.cancel()
 
 
-async def _cut_short(signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+async def _cut_short(signals: AsyncIterator[int], scope: trio.CancelScope, told: set[int]) -> None:
+    """Cancel on a signal to end; every signal is added to `told`."""
     async for number in signals:
+        told.add(number)
         if number != signal.SIGHUP:
             scope.cancel()
+            return

@@ -13,6 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 from fleetgate.gateway.config import Config, ConfigError, GatewaySettings, Problem
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.keeper import Keeper
 from fleetgate.gateway.serve import Gateway, serve
 from fleetgate.gateway.testing import PlainSettings, SeenHouse, plain_adapter
 from fleetgate.transports.api import Link, LinkError, Options
@@ -30,6 +31,7 @@ class Running:
     file: Config | Exception = CONFIG
     gateway: Gateway | None = None
     code: int | None = None
+    go_on: trio.Event = attrs.field(factory=trio.Event)
 
     async def go(self, config: Config = CONFIG) -> None:
         adapters = {"plain": plain_adapter()}
@@ -108,6 +110,59 @@ async def test_a_peer_that_cannot_be_told_does_not_hold_up_the_end_for_ever(
         await trio.sleep(11)
     assert running.code == 0
     assert ("drain_overdue", 10.0) in running.seen.said
+
+
+@pytest.fixture
+async def starting(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Running]:
+    """A gateway whose first entry has started, and whose second takes its time."""
+    running = Running()
+    keep = Keeper.run
+
+    async def slow(
+        self: Keeper, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        if self.entry.name == "slow":
+            await running.go_on.wait()
+        await keep(self, task_status)
+
+    monkeypatch.setattr(Keeper, "run", slow)
+    second = attrs.evolve(GUI, name="slow", address="memory:slow")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(running.go, attrs.evolve(CONFIG, north=(GUI, second)))
+        await wait_all_tasks_blocked()
+        yield running
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_signal_during_the_start_ends_it_and_drains_what_is_up(starting: Running) -> None:
+    link = await dial()
+    await link.receive()
+    await starting.send(signal.SIGTERM)
+    assert await link.receive() == b"bye"
+    assert starting.code == 0
+    assert starting.seen.said == [("draining", None)]
+
+
+async def test_a_second_signal_during_the_start_ends_at_once(
+    starting: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(self: Driver) -> None:
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(Driver, "finish", never)
+    await dial()
+    await starting.send(signal.SIGTERM)
+    assert starting.code is None
+    await starting.send(signal.SIGTERM)
+    assert starting.code == 0
+
+
+async def test_a_reload_asked_for_during_the_start_comes_behind_it(starting: Running) -> None:
+    await starting.send(signal.SIGHUP)
+    assert starting.seen.said == []
+    starting.go_on.set()
+    await wait_all_tasks_blocked()
+    assert starting.seen.said == [("ready", None), ("reloaded", None)]
 
 
 async def test_a_reload_changes_over_to_the_new_file(running: Running) -> None:
