@@ -73,7 +73,7 @@ class GivenRuns:
         if tracked.started and not began:
             self._time(id, tracked, now)
         if tracked.lossy and not lossy:
-            said = "an event has a message, a kind or metadata that no event of the core holds"
+            said = "an event has a message, error, kind or metadata that no event of the core holds"
             steps.append(Report("iop_event_trimmed", said, tracked.run))
         if tracked.ended:
             self._forget(id)

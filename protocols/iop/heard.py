@@ -102,6 +102,7 @@ def _gap(tracked: Tracked, seq: int | None) -> Iterator[e.Event]:
 
 def _events(tracked: Tracked, event: w.RunEvent) -> Iterator[e.Event]:
     kind, body = event.metadata.get(KIND, ""), _body(event)
+    tracked.lossy = tracked.lossy or _trimmed(event)
     waits = kind == "state" and not tracked.started and event.type == "delta"
     if event.type == "start":
         yield from _start(tracked, event, kind, body)
@@ -118,6 +119,15 @@ def _events(tracked: Tracked, event: w.RunEvent) -> Iterator[e.Event]:
         yield from _delta(tracked, event, kind, body)
     elif event.delta:
         yield from _texts(event.delta)
+
+
+def _trimmed(event: w.RunEvent) -> bool:
+    """Whether it has a text or metadata that its type has no place for."""
+    misplaced = bool(event.error) and event.type != "error"
+    if event.type in ENDS:
+        own = _own_metadata(event)
+        return misplaced or bool(own and _native(event) is None)
+    return misplaced or bool(event.message) or not event.metadata.keys() <= RESERVED
 
 
 def _start(
@@ -196,7 +206,7 @@ def _delta(
         yield from _output(tracked, event.delta, stream, body)
     elif event.delta or (SEQ in event.metadata and not kind):
         yield from _texts(event.delta)
-    if event.message or not event.metadata.keys() <= RESERVED or (kind and not event.delta):
+    if kind and not event.delta:
         tracked.lossy = True
 
 
@@ -231,6 +241,7 @@ def _bytes(value: Json) -> bytes | None:
 def _opened(tracked: Tracked, body: Mapping[str, Json]) -> Iterator[e.Event]:
     """A session that is named once more, and nothing new of it, is no news."""
     name, model = _text(body.get("native_session")), _text(body.get("model"))
+    tracked.lossy = tracked.lossy or name is None
     if name is None or (name and name == tracked.session and model is None):
         return
     tracked.session = name
@@ -344,8 +355,12 @@ def _failure(tracked: Tracked, error: str) -> tuple[RunState, Reason]:
     return RunState.FAILED, Reason.REFUSED if refused else Reason.ERROR
 
 
+def _own_metadata(event: w.RunEvent) -> dict[str, str]:
+    return {key: value for key, value in event.metadata.items() if key not in RESERVED}
+
+
 def _native(event: w.RunEvent) -> Json:
-    own = {key: value for key, value in event.metadata.items() if key not in RESERVED}
+    own = _own_metadata(event)
     size = sum(len(key) + len(value) for key, value in own.items())
     return {NATIVE: {"metadata": own}} if own and size <= _MAX_METADATA else None
 

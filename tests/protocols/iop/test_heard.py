@@ -29,8 +29,8 @@ def heard(*told: w.RunEvent, tracked: Tracked | None = None) -> list[e.Event]:
     return [each for one in told for each in hear(tracked, one)]
 
 
-def kind(name: str, body: str = "", delta: str = "") -> w.RunEvent:
-    return event("delta", delta, metadata={KIND: name, **({BODY: body} if body else {})})
+def kind(name: str, body: str = "", delta: str = "", **own: str) -> w.RunEvent:
+    return event("delta", delta, metadata={KIND: name, **({BODY: body} if body else {}), **own})
 
 
 @given(
@@ -263,11 +263,39 @@ def test_an_outcome_of_another_gateway_is_checked_member_by_member() -> None:
     )
 
 
-def test_a_message_or_metadata_of_its_own_is_lost_and_known_to_be() -> None:
-    for told in (event("delta", "x", message="m"), event("delta", "x", metadata={"own": "y"})):
-        tracked = Tracked(RunId("r1"))
-        assert heard(event("start"), told, tracked=tracked)[1:] == [e.TextProduced("x")]
-        assert tracked.lossy
+OWN = {"own": "y"}
+TRIMMED = [
+    event("start", message="m"),
+    event("start", error="e"),
+    event("start", metadata=OWN),
+    event("delta", "x", message="m"),
+    event("delta", "x", error="e"),
+    event("delta", "x", metadata=OWN),
+    kind("reasoning", "", "x", own="y"),
+    kind("tool_call", '{"name":"t"}', own="y"),
+    kind("session", '{"native_session":5}'),
+    kind("unknown", "{}"),
+    event("complete", error="e"),
+    event("cancelled", error="e"),
+    event("complete", metadata={"own": "y" * (16 << 10)}),
+]
+WHOLE = [
+    event("start", seq=1),
+    event("delta", "x", seq=2),
+    kind("reasoning", "", "x"),
+    kind("unknown", "{}", "x"),
+    event("complete", message="m", metadata=OWN),
+    event("cancelled", message="m"),
+    event("error", message="m", error="e", metadata=OWN),
+]
+
+
+@pytest.mark.parametrize("told", [*TRIMMED, *WHOLE], ids=lambda told: told.type)
+def test_what_an_event_cannot_hold_is_lost_and_known_to_be(told: w.RunEvent) -> None:
+    tracked = Tracked(RunId("r1"))
+    begun = () if told.type == "start" else (event("start"),)
+    heard(*begun, told, tracked=tracked)
+    assert tracked.lossy == (told in TRIMMED)
 
 
 def test_an_empty_delta_of_a_gateway_is_an_event_and_of_others_none() -> None:

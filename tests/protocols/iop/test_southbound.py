@@ -359,7 +359,7 @@ def test_what_no_event_of_the_core_holds_is_reported_once() -> None:
         play.receive(w.RunEvent("gui/r1", "start")).take()
         trimmed = w.RunEvent("gui/r1", "delta", "x", metadata={"own": "y"})
         run = RunId("gui/r1")
-        text = "an event has a message, a kind or metadata that no event of the core holds"
+        text = "an event has a message, error, kind or metadata that no event of the core holds"
         play.receive(trimmed).expect(
             Record(run, (e.TextProduced("x"),)), Report("iop_event_trimmed", text, run)
         )
