@@ -18,7 +18,7 @@ from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.connection import Driver, Ended, Observer
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Side
-from fleetgate.transports.api import Dialer, DialRefused, Link, LinkError
+from fleetgate.transports.api import Dialer, DialRefused, Link, LinkError, Listener
 from fleetgate.transports.open import open_dialer, open_listener
 
 STEADY: Final = 30.0
@@ -80,6 +80,7 @@ class Keeper:
         self._around = around
         self._observer = observer
         self._drivers: set[Driver] = set()
+        self._listener: Listener | None = None
         self._draining = False
         self._emptied = trio.Event()
 
@@ -121,6 +122,7 @@ class Keeper:
             open_listener(self.entry.address, options) as listener,
             trio.open_nursery() as nursery,
         ):
+            self._listener = listener
             nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
             address = listener.addresses[0]
             self._observer.listening(address)
@@ -240,8 +242,11 @@ class Keeper:
 
     async def drain(self) -> None:
         """Have every peer told that the gateway stops, and end its link once it is. Links that
-        come from now on are told at once. Cancelled, the links are as they are."""
+        come from now on are told at once; over gRPC none come, for that has a word of its own for
+        it. Cancelled, the links are as they are."""
         self._draining = True
+        if self._listener is not None:
+            self._listener.retire()
         if self._emptied.is_set():  # else somebody may wait for it: an entry can be drained twice
             self._emptied = trio.Event()
         for driver in list(self._drivers):

@@ -138,6 +138,10 @@ class Listener(trio.abc.AsyncResource):
         Handshakes run side by side, each with a deadline; a failed one ends itself only. After
         `aclose` nothing is accepted any more, and it returns with the last link."""
 
+    def retire(self) -> None:
+        """Tell peers that no link begins here any more, where the carriage has a word for that;
+        it then stops listening, too. Where it has none nothing happens. Links live on."""
+
     @abstractmethod
     async def aclose(self) -> None:
         """Stop listening; a socket file of ours is removed. Links live on."""

@@ -179,7 +179,7 @@ class GrpcListener(Listener):
                 # `aclose` was called: accept no more, and end with the last link.
                 pass
 
-    async def aclose(self) -> None:
+    def retire(self) -> None:
         self._closed = True
         for listener in self._listeners:
             listener.socket.close()
@@ -188,6 +188,9 @@ class GrpcListener(Listener):
             connection.retire()
             if not connection.calls:
                 connection.end("it was drained")
+
+    async def aclose(self) -> None:
+        self.retire()
         await trio.lowlevel.checkpoint()
 
     def _full(self, fresh: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from fleetgate.core import commands as c
 from fleetgate.core.commands import Order, Signal
-from fleetgate.core.errors import InvalidArgument, Refusal, WorkerFailed
+from fleetgate.core.errors import InvalidArgument, Refusal, UnsupportedInput, WorkerFailed
 from fleetgate.core.events import InputAccepted
 from fleetgate.core.worker import Reports
 from fleetgate.protocols.agency import wire
@@ -23,16 +23,16 @@ _UNABLE: Final[Mapping[type[c.RunCommand], str]] = {
 }
 
 
-def from_command(order: Order, tracked: Tracked, minor: int) -> wire.ClientMessage | Refusal | None:
-    """What to ask the daemon for; None where nothing need be asked; a refusal where a daemon of
-    this minor can do nothing of the kind. Not for starts."""
+def from_command(order: Order, tracked: Tracked, minor: int) -> wire.ClientMessage | Refusal:
+    """What to ask the daemon for; a refusal where a daemon of this minor can do nothing of the
+    kind. Not for starts."""
     run, command = order.run, order.command
     match command:
         case c.SendInput(data=data, newline=whole):
             body = tracked.input.decode(data, final=whole)
             return wire.InjectMessage(run, body, f"{run}:inject:{order.number}")
         case c.CloseInput():
-            return None
+            return UnsupportedInput("an agency daemon's input has no end; cancel the run to end it")
         case c.CancelRun():
             return _cancel(order)
         case c.SignalRun(signal=signal):

@@ -276,8 +276,6 @@ class AgencySouthbound(Connection):
             gone = errors.RunNotFound(f"the daemon does not run {order.run} any more")
             return (Settle(order.run, order.number, gone),)
         message = from_command(order, tracked, self._minor)
-        if message is None:
-            return settled(order, None)
         if isinstance(message, Refusal):
             return settled(order, message)
         try:

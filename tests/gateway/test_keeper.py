@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import attrs
 import pytest
 import trio
+from h2.events import ConnectionTerminated, StreamEnded
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
@@ -32,6 +33,7 @@ from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenEntry,
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Steps
 from fleetgate.transports.api import DialRefused, Link, LinkError, Options
+from fleetgate.transports.grpc_testing import prefixed, raw_client
 from fleetgate.transports.open import open_dialer, open_listener
 
 OPTIONS = Options("varint", 1 << 16)
@@ -91,6 +93,37 @@ async def test_fault_11_draining_tells_every_peer_and_those_that_come_later(hub:
         late = await dial("memory:gui")
         with pytest.raises((trio.EndOfChannel, LinkError)):
             await late.receive()
+        nursery.cancel_scope.cancel()
+
+
+CALLS = ("WatchNodes", "Cancel")
+
+
+async def test_fault_11_a_grpc_peer_hears_of_a_drain_before_its_calls_end(hub: Hub) -> None:
+    """GOAWAY first: a client takes its next call elsewhere, and none of them to a server that
+    only refuses it."""
+    side = adapters(())["iop"].northbound
+    entry = Entry("north", "control", "iop", "grpc://127.0.0.1:0", True, side.settings())
+    around = Surroundings(hub, TrioClock(), "gw", lambda name: f"id-of-{name}", lambda: 1.0)
+    keeper = Keeper(entry, side, around, SeenEntry())
+    async with trio.open_nursery() as nursery:
+        address = await nursery.start(keeper.run)
+        async with raw_client(address) as raw, raw_client(address) as idle:
+            watch, cancel = (raw.request(f"/iop.EdgeControl/{name}") for name in CALLS)
+            for call in (watch, cancel):
+                raw.h2.send_data(call, prefixed(b""), end_stream=True)
+            await raw.flush()
+            await raw.outcome(cancel)  # so the one before it was taken up
+            raw.seen.clear()
+            await keeper.drain()
+            await idle.until(ConnectionTerminated)
+            await idle.ended()
+            await raw.ended()
+            told = [type(event) for event in raw.seen]
+            assert told.index(ConnectionTerminated) < told.index(StreamEnded)
+        with pytest.raises(OSError, match="connect"):
+            async with raw_client(address):
+                pass
         nursery.cancel_scope.cancel()
 
 

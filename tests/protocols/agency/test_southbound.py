@@ -671,11 +671,12 @@ def test_what_a_daemon_cannot_do_is_refused(command: c.RunCommand) -> None:
         assert isinstance(why.value, errors.InvalidArgument)
 
 
-def test_the_end_of_input_is_nothing_to_a_daemon() -> None:
+def test_i10_the_end_of_input_which_a_daemon_does_not_know_is_refused() -> None:
     with admit(play_client()) as play:
-        started(play).perform(order(2, c.CloseInput(ID), 2)).expect(
-            Settle(ID, OrderNumber(2)), Record(ID, (e.InputAccepted(2),))
-        )
+        why = slot()
+        closing = order(2, c.CloseInput(ID), 2)
+        started(play).perform(closing).expect(Settle(ID, OrderNumber(2), why))
+        assert isinstance(why.value, errors.UnsupportedInput)
 
 
 def test_an_input_that_no_frame_holds_is_refused() -> None:
