@@ -66,6 +66,7 @@ def run(argv: Sequence[str]) -> int:
         iop.ADAPTER.southbound.settings,
         arguments.settings,
         control=True,
+        controllers=["*"],  # the tokens of a fake are known to whoever has started it
         **given(config=_config(arguments.node_config)),
     )
     tls, grants = tls_of(arguments), nodes_of(arguments.token)

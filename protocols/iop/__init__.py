@@ -23,6 +23,7 @@ from fleetgate.protocols.api import Adapter, Connection, Side
 from fleetgate.protocols.iop.control import ControlCall, Either, InFlight
 from fleetgate.protocols.iop.northbound import NodeConnection
 from fleetgate.protocols.iop.settings import (
+    ANYBODY,
     EdgeSettings,
     NorthSettings,
     edge_carriage,
@@ -35,7 +36,7 @@ _IN_FLIGHT: Final = InFlight()
 
 
 def _north(settings: NorthSettings) -> Connection:
-    return Either(NodeConnection(settings), ControlCall(settings, (), _IN_FLIGHT))
+    return Either(NodeConnection(settings), ControlCall(settings, (ANYBODY,), _IN_FLIGHT))
 
 
 def _south(settings: EdgeSettings) -> Connection:

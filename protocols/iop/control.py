@@ -34,13 +34,17 @@ from fleetgate.protocols.iop.errors import Refused, end_call, of_refusal
 from fleetgate.protocols.iop.heard import LARGEST
 from fleetgate.protocols.iop.narrator import Narrator
 from fleetgate.protocols.iop.northbound import to_cancel
-from fleetgate.protocols.iop.settings import EdgeSettings, NorthSettings
+from fleetgate.protocols.iop.settings import ANYBODY, EdgeSettings, NorthSettings
 from fleetgate.protocols.iop.telling import cut
 from fleetgate.protocols.iop.translate import check_ids, to_spec
 from fleetgate.protocols.iop.watched import Watched
 
 _REQUEST: Final = "request"
 _ANSWER: Final = "answer"
+_NO_CONTROLLER: Final = (
+    "a bearer token of a controller is needed in the metadata `authorization`; beside nodes, the"
+    " edge's `controllers` say whose tokens those are"
+)
 _NEAR: Final = 64
 """A watcher that has so many events, or fewer, is told from the beginning, and shown what is new
 to it: what the telling depends on is among them. Any other was told the start."""
@@ -78,7 +82,7 @@ class InFlight:
 
 
 class ControlCall(Connection):
-    """A server's end of one call."""
+    """A server's end of one call. `controllers`: whose tokens allow it, where the entry has any."""
 
     def __init__(
         self,
@@ -109,8 +113,7 @@ class ControlCall(Connection):
         if self._method not in _REQUESTS:
             return self._end(Refused("unsupported_input", "no such method"))
         if not self._may_call():
-            text = "a bearer token of a controller is needed in the metadata `authorization`"
-            return self._end(Refused("unauthenticated", text))
+            return self._end(Refused("unauthenticated", _NO_CONTROLLER))
         self._deadlines.set(_REQUEST, now + nanos(self._settings.register_timeout))
         return self._deadlines.wake()
 
@@ -119,7 +122,7 @@ class ControlCall(Connection):
             return True
         scheme, _, token = self._opening.headers.get("authorization", "").partition(" ")
         who = self._opening.identify(token.strip()) if scheme.lower() == "bearer" else None
-        return who is not None and (not self._controllers or who in self._controllers)
+        return who is not None and not {who, ANYBODY}.isdisjoint(self._controllers)
 
     def receive(self, frame: bytes, now: int) -> Steps:
         if self._asked is not None or self._over:

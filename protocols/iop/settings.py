@@ -14,6 +14,9 @@ from fleetgate.protocols.iop.config import read_config
 from fleetgate.protocols.iop.errors import UNAUTHENTICATED
 from fleetgate.protocols.ranges import not_negative, positive
 
+ANYBODY: Final = "*"
+"""Among `controllers`: whoever shows a token of the entry."""
+
 
 def _above_zero(default: Any) -> Any:
     return attrs.field(default=default, validator=positive)
@@ -47,7 +50,8 @@ class EdgeSettings:
     route `from` it says where they go."""
     controllers: tuple[str, ...] = ()
     """The ids of those of the entry's tokens that may call EdgeControl; such a token registers no
-    node. Empty: every token may do both."""
+    node. Empty: none of them may. `["*"]`: every token may do both, so that any node can start runs
+    on the others."""
     alias: str = ""
     """The alias of nodes that have none of their own in `nodes`; empty: their id."""
     config: Any = attrs.field(factory=dict[str, Any])

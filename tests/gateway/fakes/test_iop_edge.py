@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 from fleetgate.gateway.fakes.cli import run
 from fleetgate.gateway.fakes.iop_edge import make_parser, nodes_of
 from fleetgate.gateway.fakes.options import BadOption
+from fleetgate.schemas.iop import runtime_pb2
 
 
 def test_help_names_its_times_and_no_table_of_the_settings() -> None:
@@ -65,3 +67,19 @@ def test_a_node_is_sent_its_configuration_and_runs_what_it_names(
     assert edge.until(type="TextProduced")["text"] == "ALOUD\n"
     edge.tell(op="wait", id="3", run="a")
     assert edge.until(id="3")["state"] == "succeeded"
+
+
+def test_whoever_shows_a_token_may_control(fakes: Callable[..., Any]) -> None:
+    edge = fakes("iop-edge", "--listen", "grpc://127.0.0.1:0", "--token", "t=n1")
+    host = edge.until(event="ready")["address"].removeprefix("grpc://")
+    with grpc.insecure_channel(host) as channel:
+        run = channel.unary_stream("/iop.EdgeControl/Run", lambda each: each.SerializeToString())
+        for token, code in (
+            ("t", grpc.StatusCode.UNAVAILABLE),  # that is: no node is there
+            ("wrong", grpc.StatusCode.UNAUTHENTICATED),
+        ):
+            metadata = (("authorization", f"Bearer {token}"),)
+            call = run(runtime_pb2.RunRequest(run_id="r"), metadata=metadata, timeout=20)
+            with pytest.raises(grpc.RpcError) as caught:
+                next(call)
+            assert caught.value.code() is code

@@ -102,7 +102,10 @@ BODY = {"gateway.body": '{"reason":"exited","state":"succeeded"}'}
 
 @pytest.mark.parametrize("method", [*ANSWERS])
 def test_a_call_without_a_token_is_refused_where_there_are_tokens(method: str) -> None:
-    text = "a bearer token of a controller is needed in the metadata `authorization`"
+    text = (
+        "a bearer token of a controller is needed in the metadata `authorization`; beside nodes,"
+        " the edge's `controllers` say whose tokens those are"
+    )
     for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic good"}):
         with call(method) as play:
             play.opened(
@@ -110,15 +113,30 @@ def test_a_call_without_a_token_is_refused_where_there_are_tokens(method: str) -
             ).expect(refused("unauthenticated", text, 16))
 
 
-def test_a_token_is_enough_unless_controllers_are_named() -> None:
-    headers = {"authorization": "Bearer good"}
-    known = {"guarded": True, "headers": headers, "identify": {"good": "n1"}.get}
-    with call("Run") as play:
-        opened(play, "Run", **known)
-    with call("Run", ControlCall(EdgeSettings(), ("n1",))) as play:
-        opened(play, "Run", **known)
-    with call("Run", ControlCall(EdgeSettings(), ("ops",))) as play:
-        (close,) = play.opened(opening("Run", **known)).take()
+NODE: dict[str, Any] = {
+    "guarded": True,
+    "headers": {"authorization": "Bearer good"},
+    "identify": {"good": "n1"}.get,
+}
+
+
+@pytest.mark.parametrize("controllers", [("n1",), ("ops", "n1"), ("*",)])
+def test_a_token_that_is_named_is_enough(controllers: tuple[str, ...]) -> None:
+    with call("Run", ControlCall(EdgeSettings(), controllers)) as play:
+        opened(play, "Run", **NODE)
+
+
+@pytest.mark.parametrize("controllers", [(), ("ops",), ("n",)])
+def test_a_node_s_token_starts_nothing_unless_it_is_named(controllers: tuple[str, ...]) -> None:
+    with call("Run", ControlCall(EdgeSettings(), controllers)) as play:
+        (close,) = play.opened(opening("Run", **NODE)).take()
+        assert close.status == 16
+
+
+def test_any_token_is_shown_in_vain_where_it_is_not_known() -> None:
+    wrong = {**NODE, "headers": {"authorization": "Bearer wrong"}}
+    with call("Run", ControlCall(EdgeSettings(), ("*",))) as play:
+        (close,) = play.opened(opening("Run", **wrong)).take()
         assert close.status == 16
 
 

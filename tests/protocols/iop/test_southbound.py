@@ -153,6 +153,13 @@ def test_a_token_that_names_no_node_is_refused_for_good(token: str) -> None:
         )
 
 
+def test_where_anybody_may_control_a_token_registers_its_node_all_the_same() -> None:
+    with edge(controllers=("*",)) as play:
+        opened(play)
+        (announce, _) = play.receive(w.RegisterRequest("secret")).take()
+        assert announce.worker.id == "nodes/n1"
+
+
 def violated(text: str) -> tuple[Sent, Close]:
     code = "protocol_violation"
     return Sent(w.Error(code, text)), Close(1008, f"{code}: {text}", status=9)
