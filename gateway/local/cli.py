@@ -203,21 +203,29 @@ class CliAdapter:
 
         Raises: `WorkFailed`.
         """
-        await keep_note(work.reporter, work.run, talker.group.note())
+        answer = Answer(work, question.profile)
+        banner = question.profile.startup_idle_timeout_ms / 1000 if fresh and question.fed else 0
+        if fresh and not banner:  # what it writes before it is asked is its answer, too
+            talker.listener = answer
+        try:
+            await keep_note(work.reporter, work.run, talker.group.note())
+            self._tell_the_start(question, work, talker)
+            answer.begin()
+            if banner:
+                await _hear_banner(talker, banner)
+            talker.listener = answer
+            whole = await self._exchange(question, talker, answer)
+        finally:
+            talker.listener = None
+            answer.begin()
+        answer.finish()
+        return whole
+
+    def _tell_the_start(self, question: Question, work: Work, talker: Talker) -> None:
         work.started(talker.group.pid)
         if question.session and (question.profile.persistent or question.profile.mode == "resume"):
             work.tell(SessionOpened(question.session))
         _tell_what_is_left_out(work)
-        if fresh and question.fed:
-            await _hear_banner(talker, question.profile.startup_idle_timeout_ms / 1000)
-        answer = Answer(work, question.profile)
-        talker.listener = answer
-        try:
-            whole = await self._exchange(question, talker, answer)
-        finally:
-            talker.listener = None
-        answer.finish()
-        return whole
 
     async def _exchange(self, question: Question, talker: Talker, answer: Answer) -> bool:
         ends = [talker.ended.wait, answer.done.wait]
@@ -260,8 +268,6 @@ def _tell_what_is_left_out(work: Work) -> None:
 
 
 async def _hear_banner(talker: Talker, silence: float) -> None:
-    if not silence:
-        return
     with trio.move_on_after(STARTUP_WITHIN) as scope:
         await talker.wait_silent(silence)
     if scope.cancelled_caught:

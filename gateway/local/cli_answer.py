@@ -15,11 +15,13 @@ from fleetgate.gateway.local.work import Work, WorkFailed
 
 
 class Answer:
-    """Hears a program until its answer is complete."""
+    """Hears a program until its answer is complete. Until `begin` there is no room for any of it:
+    nothing is told of a run before its start is."""
 
     def __init__(self, work: Work, profile: CliProfile) -> None:
         self.done = trio.Event()
         """It is complete, or can become nothing."""
+        self._begun = trio.Event()
         self._work = work
         self._output = Output(profile)
         self._too_long: TooLong | None = None
@@ -35,8 +37,13 @@ class Answer:
             if self._output.complete:
                 self.done.set()
 
+    def begin(self) -> None:
+        """The run's start has been told, or never will be."""
+        self._begun.set()
+
     async def wait_room(self) -> None:
         """Wait until more is welcome."""
+        await self._begun.wait()
         await self._work.wait_room()
 
     def _tell(self, read: Callable[[], Iterator[str]]) -> None:

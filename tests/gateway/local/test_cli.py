@@ -229,6 +229,30 @@ async def test_a_banner_is_discarded(agents: Open, mock_clock: MockClock, bell) 
     assert told.text == "hi\n"
 
 
+@pytest.mark.parametrize(
+    "profile",
+    [
+        shell("echo early; echo > bell; cat"),
+        shell("echo early; echo > bell; printf %s", mode="argument"),
+        shell("echo early; echo > bell; cat", terminal=True),
+        repl(args=("-c", "echo early; echo > bell; cat"), completion_marker=CompletionMarker("hi")),
+    ],
+    ids=["input", "argument", "terminal", "persistent"],
+)
+async def test_without_a_banner_all_that_is_written_is_the_answer(
+    agents: Open, monkeypatch: pytest.MonkeyPatch, told, bell, profile: CliProfile
+) -> None:
+    async def slow_disk(self: Any, run: RunId, note: Any) -> None:
+        """The program has written long before the run may be said to have started."""
+        await bell.rung()
+
+    monkeypatch.setattr(type(told), "annotate", slow_disk)
+    async with agents(profile) as opened:
+        told = await opened.ask("hi")
+    assert isinstance(told.events[0], RunStarted)
+    assert told.text.startswith("early\n")
+
+
 async def test_a_program_that_never_falls_silent_has_no_banner(
     agents: Open, mock_clock: MockClock
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import trio
 
 from fleetgate.core.commands import Prompt, RunSpec
 from fleetgate.core.events import MAX_BODY, Diagnosed, OutputProduced, Stream, TextProduced
@@ -34,6 +35,15 @@ def test_output_is_text_and_errors_keep_their_stream_and_place(told) -> None:
         TextProduced("ü"),
         OutputProduced(Stream.STDERR, b"e2", 2),
     ]
+
+
+async def test_there_is_no_room_before_the_run_began(told, autojump_clock) -> None:
+    answer = answer_of(told)
+    with trio.move_on_after(1) as waited:
+        await answer.wait_room()
+    assert waited.cancelled_caught
+    answer.begin()
+    await answer.wait_room()
 
 
 def test_long_text_is_split(told) -> None:
