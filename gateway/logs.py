@@ -31,6 +31,8 @@ class Said(Enum):
     GATEWAY_STOPPED = ("gateway_stopped", "info")
     GATEWAY_FAILED = ("gateway_failed", "error")
     DRAIN_OVERDUE = ("drain_overdue", "warning")
+    JOURNAL_FAILING = ("journal_failing", "error")
+    JOURNAL_RECOVERED = ("journal_recovered", "info")
     CONFIG_RELOADED = ("config_reloaded", "info")
     CONFIG_REFUSED = ("config_refused", "error")
     CONFIG_NEEDS_RESTART = ("config_needs_restart", "warning")

@@ -147,6 +147,15 @@ class GatewayObserver:
         """Not every peer could be told in time."""
         self.log.say(Said.DRAIN_OVERDUE, seconds=seconds)
 
+    def journal_changed(self, failing: str | None) -> None:
+        """Commits begin to fail, or succeed again."""
+        if failing is None:
+            self.log.say(Said.JOURNAL_RECOVERED, note="new work is accepted again")
+            return
+        self.counters.count("journal_failures")
+        note = "new work is refused; what was accepted waits, and is kept"
+        self.log.say(Said.JOURNAL_FAILING, reason=failing, note=note)
+
     def reloaded(self) -> None:
         """A new config is at work."""
         self.counters.count("reloads")

@@ -42,6 +42,10 @@ class ServeObserver(HouseObserver, Protocol):
         """Not every peer could be told in time; the end comes all the same."""
         ...
 
+    def journal_changed(self, failing: str | None) -> None:
+        """Commits begin to fail, or (None) succeed again."""
+        ...
+
     def reloaded(self) -> None:
         """A new config is at work."""
         ...
@@ -141,6 +145,7 @@ async def serve(
         open_hub(journal, router_of(config, adapters), clock, settings.limits()) as hub,
         trio.open_nursery() as nursery,
     ):
+        journal.watch(observer.journal_changed)
         house = House(hub, journal, clock, adapters, observer, nursery)
         gateway = Gateway(config, house, load, observer)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:

@@ -97,6 +97,10 @@ class SeenHouse:
         """Not all peers could be told."""
         self.said.append(("drain_overdue", seconds))
 
+    def journal_changed(self, failing: str | None) -> None:
+        """Commits fail, or succeed again."""
+        self.said.append(("journal", failing))
+
     def reloaded(self) -> None:
         """A new config is at work."""
         self.said.append(("reloaded", None))

@@ -174,6 +174,11 @@ class Journal(ABC):
         """The queue as it is now."""
 
     @abstractmethod
+    def watch(self, changed: Callable[[str | None], None]) -> None:
+        """Have `changed` told why, when commits begin to fail, and None when one succeeds
+        again, in place of whoever was told before. It must not block or raise."""
+
+    @abstractmethod
     async def wait_room(self) -> None:
         """Wait until the queue is under its bound. Cancelling it leaves nothing behind."""
 

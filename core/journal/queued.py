@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
@@ -65,6 +65,7 @@ class QueuedJournal(Journal):
         self._size = 0
         self._fallible = 0
         self._failing: str | None = None
+        self._changed: Callable[[str | None], None] = _nobody
         self._retry = FIRST_RETRY
         self._closing = False
         self._ended = False
@@ -92,6 +93,14 @@ class QueuedJournal(Journal):
 
     def pressure(self) -> Pressure:
         return Pressure(self._items, self._size, self._failing)
+
+    def watch(self, changed: Callable[[str | None], None]) -> None:
+        self._changed = changed
+
+    def _stands(self, failing: str | None) -> None:
+        before, self._failing = self._failing, failing
+        if (before is None) != (failing is None):
+            self._changed(failing)
 
     async def wait_room(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -142,7 +151,7 @@ class QueuedJournal(Journal):
             self._line.extendleft(reversed(batch))
             await self._failed(error)
         else:
-            self._failing = None
+            self._stands(None)
             self._retry = FIRST_RETRY
             for index, entry in enumerate(batch):
                 self._answer(entry, refused.get(index))
@@ -160,7 +169,7 @@ class QueuedJournal(Journal):
 
     async def _failed(self, error: JournalFailing) -> None:
         """Give up what may fail, now and as it arrives, until it is time to try again."""
-        self._failing = str(error)
+        self._stands(str(error))
         while self._closing and self._line:
             self._give_up(error, everything=True)
         with trio.move_on_after(self._retry):
@@ -213,3 +222,7 @@ async def committing(journal: J) -> AsyncGenerator[J]:
     finally:
         if failure is not None:
             raise failure
+
+
+def _nobody(failing: str | None) -> None:
+    """Nobody wants to be told."""

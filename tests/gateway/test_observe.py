@@ -111,6 +111,8 @@ def test_every_call_of_the_observers_says_its_word() -> None:
     gateway.ready()
     gateway.draining()
     gateway.drain_overdue(3.0)
+    gateway.journal_changed("the disk is full")
+    gateway.journal_changed(None)
     gateway.reloaded()
     gateway.needs_restart(("name",))
     assert [line["event"] for line in _lines(stream)] == [
@@ -121,12 +123,15 @@ def test_every_call_of_the_observers_says_its_word() -> None:
         "gateway_ready",
         "gateway_draining",
         "drain_overdue",
+        "journal_failing",
+        "journal_recovered",
         "config_reloaded",
         "config_needs_restart",
     ]
     assert gateway.counters.snapshot() == {
         "dials_given_up": 1,
         "entries_failed": 1,
+        "journal_failures": 1,
         "links_closed": 1,
         "reloads": 1,
     }

@@ -34,7 +34,7 @@ def test_what_goes_in_and_out_is_a_value(kind: type[Any]) -> None:
 def test_only_what_may_wait_is_async() -> None:
     calls = inspect.getmembers(api.Journal, inspect.isfunction)
     assert {name for name, call in calls if inspect.iscoroutinefunction(call)} == WAITING
-    assert {name for name, _ in calls if name not in WAITING} == {"enqueue", "pressure"}
+    assert {name for name, _ in calls if name not in WAITING} == {"enqueue", "pressure", "watch"}
 
 
 def test_a_journal_without_its_calls_cannot_be_made() -> None:

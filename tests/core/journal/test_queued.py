@@ -162,6 +162,24 @@ async def test_a_failing_commit_is_tried_again_ever_more_rarely(
         assert journal.pressure().failing is None
 
 
+async def test_whoever_watches_is_told_once_of_each_change(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    told: list[str | None] = []
+    async with committing(HandJournal()) as journal:
+        journal.watch(told.append)
+        journal.enqueue([note("a")], Answers().done("a"))
+        await trio.sleep(1)
+        assert told == []
+        for fault in ("the disk is full", "the disk is read-only"):
+            journal.fault = JournalFailing(fault)
+            journal.enqueue([note("b")], Answers().done("b"))
+            await trio.sleep(30)
+        journal.fault = None
+        await trio.sleep(30)
+    assert told == ["the disk is full", None]
+
+
 async def test_what_arrives_during_a_failing_commit_stays_behind_it(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import trio
 
-from fleetgate.gateway.admin.client import AdminClient, Lines
+from fleetgate.gateway.admin.client import AdminClient, AdminError, Lines
 from fleetgate.gateway.cli import main
 
 PROGRAM = (sys.executable, "-m", "fleetgate.gateway.cli", "serve", "--config")
@@ -64,10 +64,10 @@ class Served:
 
 
 @asynccontextmanager
-async def _serving(config: Path) -> AsyncIterator[Served]:
+async def _serving(config: Path, program: tuple[str, ...] = PROGRAM) -> AsyncIterator[Served]:
     async with trio.open_nursery() as nursery:
         run = partial(
-            trio.run_process, [*PROGRAM, str(config)], check=False, stderr=subprocess.PIPE
+            trio.run_process, [*program, str(config)], check=False, stderr=subprocess.PIPE
         )
         process = await nursery.start(run)
         try:
@@ -234,6 +234,42 @@ async def test_the_journal_has_one_owner_and_the_second_says_so(served: Served) 
     last = json.loads((ended.stderr or b"").splitlines()[-1])
     assert last["event"] == "gateway_failed"
     assert "j.db" in last["reason"]
+
+
+FILLING = """
+import resource, signal, sys
+from fleetgate.gateway.cli import main
+
+def may_be(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+signal.signal(signal.SIGUSR1, lambda *_: may_be(10_000))
+signal.signal(signal.SIGUSR2, lambda *_: may_be(resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[1:]))
+"""
+"""A gateway that can write no more files after SIGUSR1, and can again after SIGUSR2."""
+
+
+async def test_a_full_disk_is_said_and_refuses_new_work_until_there_is_room(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "gw.toml"
+    config.write_text(CONFIG)
+    body = {"input": {"line": "ls"}}
+    async with _serving(config, (sys.executable, "-c", FILLING, "serve", "--config")) as served:
+        await served.said("gateway_ready")
+        await served.admin.post("/v1/runs", {"run": "before", **body})
+        served.process.send_signal(signal.SIGUSR1)
+        await served.admin.get("/v1/status")  # answered behind the signal
+        with pytest.raises(AdminError, match="cannot be written") as caught:
+            await served.admin.post("/v1/runs", {"run": "during", **body})
+        assert caught.value.code == "unavailable"
+        assert "SQLITE_" in (await served.said("journal_failing"))["reason"]
+        served.process.send_signal(signal.SIGUSR2)
+        await served.said("journal_recovered")
+        await served.admin.post("/v1/runs", {"run": "after", **body})
+        runs = (await served.admin.get("/v1/runs"))["runs"]
+    assert sorted(run["run"] for run in runs) == ["admin/after", "admin/before"]
 
 
 async def test_a_taken_admin_socket_is_said(served: Served) -> None:
