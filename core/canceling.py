@@ -54,18 +54,21 @@ class Canceling:
         run = await self._ledger.written(command.run)
         session = None if run is None else session_of(run)
         if run is not None and session is not None:
-            slots = [slot for slot in self._of_session(session) if slot.run.pool == run.pool]
+            slots = [slot for slot in self._to_cancel(session) if slot.run.pool == run.pool]
             await self._all([s.run.id for s in slots if s.run.id != run.id], command.reason)
 
     def _of_session(self, session: str) -> list[Slot]:
-        """Its runs that have not ended, and are not canceled yet as far as that is durable."""
+        """Its runs that have not ended."""
         return [
             slot
             for slot in self._ledger.slots.values()
             if session in (session_of(slot.run), slot.run.native_session)
             and not slot.run.state.terminal
-            and not slot.visible.canceling
         ]
+
+    def _to_cancel(self, session: str) -> list[Slot]:
+        """Those of them that are not canceled yet as far as that is durable."""
+        return [slot for slot in self._of_session(session) if not slot.visible.canceling]
 
     async def end_session(self, command: c.EndSession) -> None:
         """Cancel the session's runs: those, too, that no worker has begun and that it is not
@@ -74,9 +77,11 @@ class Canceling:
         Raises: `SessionNotFound`; `Unavailable`: not all of this is done; ask again.
         """
         name = command.session
-        runs = [slot.run.id for slot in self._of_session(name)]
+        runs = [slot.run.id for slot in self._to_cancel(name)]
         if not runs and not self._sessions.named(name):
             raise SessionNotFound(f"no session has the id {name}")
+        for slot in self._of_session(name):
+            slot.session_over = True
         await self._all(runs, "its session ended")
         await self._ledger.commit(partial(self._forget, name))
 

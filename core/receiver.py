@@ -69,7 +69,7 @@ class Receiver:
             case e.InputAccepted(through=through):
                 confirmed = [n for n, o in slot.orders.items() if 0 < o.order.input <= through]
                 return [self._settled(slot, number) for number in confirmed]
-            case e.SessionOpened(native_session=native):
+            case e.SessionOpened(native_session=native) if not slot.session_over:
                 return self._open_session(slot, worker, native)
             case _:
                 return []

@@ -50,6 +50,7 @@ class Slot:
         "puts",
         "reached",
         "run",
+        "session_over",
         "tail",
         "timed_out",
         "timers",
@@ -89,6 +90,8 @@ class Slot:
         self.followers = 0
         self.reached = 0
         self.timers: list[Timer] = []
+        self.session_over = False
+        """Its session was ended: that its worker names it once more does not bring it back."""
         self.timed_out = False
         self.timing = False
         self.confirmed = run.acknowledged

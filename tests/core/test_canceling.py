@@ -110,10 +110,12 @@ async def test_a_session_whose_runs_cannot_be_canceled_is_not_ended(
     assert canceled(worker) == set(runs)
 
 
-async def test_a_session_that_is_opened_while_it_is_ended_is_not_forgotten(
+async def test_a_session_that_another_run_opens_while_it_is_ended_is_not_forgotten(
     on_disk: Hub, disk: Disk, autojump_clock: MockClock
 ) -> None:
-    worker, (run,) = await in_session(on_disk, "one")
+    worker, _ = await in_session(on_disk, "one")
+    other = await started(on_disk, "two")
+    await wait_all_tasks_blocked()
     store = disk.store
 
     async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
@@ -124,7 +126,7 @@ async def test_a_session_that_is_opened_while_it_is_ended_is_not_forgotten(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(on_disk.submit, c.EndSession(SessionId("s")))
         await trio.sleep(1.5)  # the cancel is durable, and the end is in line
-        worker.record(run, e.SessionOpened("s"))
+        worker.record(other, e.SessionOpened("s"))
     await trio.sleep(5)
     assert list(await disk.notes("session")) == ["pool/s"]
     await on_disk.submit(c.EndSession(SessionId("s")))
@@ -253,6 +255,29 @@ async def test_runs_that_no_worker_has_begun_are_of_the_session_too(hub: Hub) ->
     assert (await describe(hub, run)).state is e.RunState.CANCELED
     with pytest.raises(SessionNotFound):
         await hub.submit(c.EndSession(SessionId("unknown")))
+
+
+@pytest.mark.parametrize("canceled_before", [False, True])
+async def test_a_run_that_was_canceled_with_its_session_does_not_bring_it_back(
+    hub: Hub, canceled_before: bool
+) -> None:
+    worker = await keeper(hub)
+    run = await started(hub, "a", of_session())
+    late = await started(hub, "b", of_session())
+    await wait_all_tasks_blocked()
+    worker.record(run, e.SessionOpened("s"))
+    if canceled_before:
+        await hub.submit(c.CancelRun(late))
+    await hub.submit(c.EndSession(S))
+    worker.record(late, e.SessionOpened("s"), DONE)
+    await read_until(hub, late, 3)
+    with pytest.raises(SessionNotFound):
+        await hub.submit(c.EndSession(S))
+    again = await started(hub, "c", of_session())
+    await wait_all_tasks_blocked()
+    worker.record(again, e.SessionOpened("s"), DONE)
+    await read_until(hub, again, 3)
+    await hub.submit(c.EndSession(S))
 
 
 async def test_a_worker_that_keeps_none_or_is_away_is_not_told(
