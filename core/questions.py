@@ -45,7 +45,7 @@ class Questions:
         several report on is told of once, installed before missing. A pool whose workers do
         not answer questions speaks by its routes' provider names.
 
-        Raises: `Unavailable`: one was to be asked, and none is here.
+        Raises: `Unavailable`: one was to be asked, and none is here, or it does not answer.
         """
         if isinstance(question, ReadUsage) and question.one:
             return await self._put_to_one(question, pools, roster)
@@ -72,9 +72,13 @@ class Questions:
             raise Unavailable("no worker is connected that this could be put to; try again later")
         if not worker.info.asks:
             return AccountList((AccountReport(worker.info.pool, supported=False),))
-        accounts: list[AccountReport] = []
-        await self._ask(worker, question, [], accounts)
-        return AccountList(tuple(accounts))
+        reports = await self._answer_of(worker, question)
+        if isinstance(reports, Unavailable):
+            raise reports
+        if isinstance(reports, Refusal):  # the worker's own words are its answer
+            failed = AccountReport(worker.info.pool, supported=False, error=reports.message)
+            return AccountList((failed,))
+        return AccountList(tuple(each for each in reports if isinstance(each, AccountReport)))
 
     async def _ask(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import attrs
+
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, Answer
 from fleetgate.core.errors import Refusal
@@ -36,7 +38,7 @@ from fleetgate.protocols.iop.narrator import Narrator
 from fleetgate.protocols.iop.northbound import to_cancel
 from fleetgate.protocols.iop.settings import ANYBODY, EdgeSettings, NorthSettings
 from fleetgate.protocols.iop.telling import cut
-from fleetgate.protocols.iop.translate import check_ids, to_spec
+from fleetgate.protocols.iop.translate import check_ids, to_spec, wire_id
 from fleetgate.protocols.iop.watched import Watched
 
 _REQUEST: Final = "request"
@@ -170,7 +172,7 @@ class ControlCall(Connection):
                 refused = of_refusal(answer) if isinstance(answer, Refusal) else None
                 return self._answer(_canceled(refused))
             case _:
-                return self._answer(q.to_response(self._asked, answer))
+                return self._told(answer)
 
     def drain(self, now: int) -> Steps:
         self._draining = True
@@ -210,12 +212,13 @@ class ControlCall(Connection):
 
     def _start(self, request: w.RunRequest) -> Step:
         spec = to_spec(request, placed=True)
-        size = len(codec.encode_edge(request))
+        run = self._id(request.run_id)
+        size = len(codec.encode_edge(attrs.evolve(request, run_id=wire_id(run))))
         if size > self._settings.max_message:
             text = f"the request would be a message of {size} bytes at a node"
             raise Refused("resource_exhausted", text)
         origin = c.Origin(self._opening.link, request.run_id)
-        start = c.StartRun(self._id(request.run_id), spec, origin)
+        start = c.StartRun(run, spec, origin)
         exists = request.session_mode == w.SessionMode.REQUIRE_EXISTING
         return Submit(c.StartRunIf(start, session_exists=exists, worker_here=True), "run")
 
@@ -278,6 +281,13 @@ class ControlCall(Connection):
         self._deadlines.set(_ANSWER, now + within)
         command = q.to_command(request, self._opening.link, within, placed=True)
         return (SpeakOn(), Submit(command, "command"))
+
+    def _told(self, answer: Answer) -> Steps:
+        """What a node says is an answer; that none can be asked is a status."""
+        if not isinstance(answer, Refusal):
+            return self._answer(q.to_response(self._asked, answer))
+        self._in_flight.leave(self._key)
+        return self._end(of_refusal(answer))
 
     def noticed(self, notice: WorkerNotice, now: int) -> Steps:
         if self._watched is None or self._over:

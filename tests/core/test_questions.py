@@ -9,7 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import AccountList, ProviderList
-from fleetgate.core.errors import Unavailable
+from fleetgate.core.errors import Unavailable, WorkerFailed
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     HandWorker,
@@ -102,14 +102,39 @@ async def test_one_worker_is_asked_the_one_that_a_run_would_go_to(hub: Hub) -> N
         await hub.submit(c.ReadUsage("north", True, session=SessionId("s")))
 
 
+async def test_the_one_that_was_asked_and_leaves_is_no_answer(hub: Hub) -> None:
+    worker = HandWorker(hub, worker_info(asks=True))
+    await worker.join()
+    with pytest.RaisesGroup(pytest.RaisesExc(Unavailable, match="not connected")):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(hub.submit, c.ReadUsage("north", True))
+            await wait_all_tasks_blocked()
+            worker.leave()
+
+
+async def test_what_the_one_says_instead_is_its_answer(hub: Hub) -> None:
+    worker = HandWorker(hub, worker_info(asks=True))
+    await worker.join()
+    got: list[object] = []
+
+    async def ask() -> None:
+        got.append(await hub.submit(c.ReadUsage("north", True)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await wait_all_tasks_blocked()
+        ((number, _),) = worker.port.questions
+        hub.respond(number, WorkerFailed("boom"))
+    assert got == [AccountList((AccountReport("pool", False, error="boom"),))]
+
+
 async def test_a_question_may_set_its_own_patience(
     hub: Hub, autojump_clock: trio.testing.MockClock
 ) -> None:
     await HandWorker(hub, worker_info(asks=True)).join()
     began = trio.current_time()
-    answer = await hub.submit(c.ReadUsage("north", True, within=3 * SECOND))
-    assert isinstance(answer, AccountList)
-    assert answer.accounts[0].error is not None
+    with pytest.raises(Unavailable, match="did not answer in time"):
+        await hub.submit(c.ReadUsage("north", True, within=3 * SECOND))
     assert trio.current_time() - began == 3
 
 

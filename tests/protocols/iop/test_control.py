@@ -278,6 +278,15 @@ def test_a_request_that_would_be_too_long_at_a_node_is_refused() -> None:
         assert close.status == 8
 
 
+def test_what_a_node_is_sent_has_the_run_s_own_name() -> None:
+    long = asked(target="t" * 80)
+    size = len(codec.encode_edge(long))
+    with call("Run", max_message=size) as play:
+        opened(play, "Run")
+        (close,) = play.receive(long).take()
+        assert close.status == 8
+
+
 def test_the_session_that_must_exist_and_the_node_are_for_the_core_to_find() -> None:
     request = asked(session_id="s", session_mode=2, metadata={"gateway.node": "n7"})
     with call("Run") as play:
@@ -431,7 +440,6 @@ def test_usage_comes_from_a_node() -> None:
     [
         (AccountList((AccountReport("a", False, error="no"),)), "no"),
         (AccountList(()), "usage is not supported here"),
-        (Unavailable("none"), "unavailable: none"),
     ],
 )
 def test_why_there_is_no_usage_is_said(reply: Any, error: str) -> None:
@@ -439,6 +447,13 @@ def test_why_there_is_no_usage_is_said(reply: Any, error: str) -> None:
         opened(play, "Command")
         play.receive(ask()).take()
         play.reply("command", reply).expect(answer(error), OK)
+
+
+def test_a_question_that_no_node_can_be_asked_is_a_status() -> None:
+    with call("Command") as play:
+        opened(play, "Command")
+        play.receive(ask()).take()
+        play.reply("command", Unavailable("none")).expect(refused("unavailable", "none", 14))
 
 
 @pytest.mark.parametrize(
