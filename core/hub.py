@@ -23,8 +23,9 @@ from fleetgate.core.canceling import Canceling
 from fleetgate.core.commits import in_all
 from fleetgate.core.crew import Crew
 from fleetgate.core.deadlines import Deadlines
+from fleetgate.core.denials import Denials
 from fleetgate.core.dispatcher import Dispatcher
-from fleetgate.core.errors import Refusal
+from fleetgate.core.errors import ApprovalNotFound, Refusal, RunEnded
 from fleetgate.core.events import Event
 from fleetgate.core.follow import Follower
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
@@ -67,6 +68,10 @@ class Router(Protocol):
         that its routes select it by."""
         ...
 
+    def denies(self, link: str, pool: str) -> bool:
+        """Whether approvals that workers of `pool` ask for in runs of `link` are denied at once."""
+        ...
+
 
 class Hub:
     """Open one with `open_hub`. Methods without `async` never block; they may be called from
@@ -105,6 +110,7 @@ class Hub:
         self._canceling = Canceling(
             self._ledger, self._roster.sessions, self._starts, self._crew, self._command
         )
+        self._denials = Denials(lambda link, pool: self.router.denies(link, pool), self._order)
         self._journal = journal
         self._nursery: trio.Nursery | None = None
 
@@ -318,6 +324,7 @@ class Hub:
             self._close(slot)
         else:
             self._deadlines.started(slot)
+            self._denials.look(slot)
 
     def _close(self, slot: Slot) -> None:
         """The run's end is visible. Its slot goes once nobody needs it any more."""
@@ -328,15 +335,21 @@ class Hub:
         self._starts.tell()
 
     def _cancel_late(self, slot: Slot) -> None:
-        if self._nursery is not None:
-            self._nursery.start_soon(self._cancel_quietly, slot)
+        # The second deadline ends the run whatever became of this order.
+        self._order(slot, [c.CancelRun(slot.run.id, reason="its timeout passed")])
 
-    async def _cancel_quietly(self, slot: Slot) -> None:
-        try:
-            await self._command(c.CancelRun(slot.run.id, reason="its timeout passed"))
-        except Refusal as refusal:
-            # The second deadline ends the run whatever became of this order.
-            self._ledger.record(slot, (e.Diagnosed(refusal.message, refusal.code),))
+    def _order(self, slot: Slot, commands: Sequence[c.RunCommand]) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(self._order_quietly, slot, commands)
+
+    async def _order_quietly(self, slot: Slot, commands: Sequence[c.RunCommand]) -> None:
+        for command in commands:
+            try:
+                await self._command(command)
+            except (ApprovalNotFound, RunEnded):
+                pass  # somebody was faster
+            except Refusal as refusal:
+                self._ledger.record(slot, (e.Diagnosed(refusal.message, refusal.code),))
 
     # --- coming up
 
@@ -365,6 +378,8 @@ class Hub:
         self._nursery = nursery
         nursery.start_soon(self._timers.run)
         nursery.start_soon(self._ledger.publish)
+        for slot in self._ledger.slots.values():
+            self._denials.look(slot)
 
 
 @asynccontextmanager

@@ -36,6 +36,8 @@ CANCELED = RunFinished(Outcome(RunState.CANCELED, Reason.CANCELED))
 
 LINK = "north"
 POOL = "pool"
+MUTE = "mute"
+"""A link whose controllers cannot answer approvals."""
 
 
 class TrioClock:
@@ -63,6 +65,10 @@ class OneWay:
     def pools(self, link: str) -> Mapping[str, tuple[str, ...]]:
         """The one pool."""
         return {POOL: ("claude",)}
+
+    def denies(self, link: str, pool: str) -> bool:
+        """Only of a link that is mute."""
+        return link == MUTE
 
 
 @attrs.define

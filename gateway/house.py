@@ -221,4 +221,11 @@ def router_of(
     inputs = {name: side.inputs for name, side in south.items()} | dict(local or {})
     inputs |= {pool.name: pool.inputs for pool in config.local}
     prepare = {n: side.prepare for n, side in south.items() if side.prepare is not None}
-    return RouteTable(config.routes, inputs, prepare)
+    deaf = {name for name, side in south.items() if not side.decisions}
+    denying = {entry.name for entry in config.entries if _denies(entry, adapters)}
+    return RouteTable(config.routes, inputs, prepare, frozenset(denying), frozenset(deaf))
+
+
+def _denies(entry: Entry, adapters: Mapping[str, Adapter]) -> bool:
+    denies = entry.side(adapters[entry.protocol]).denies
+    return denies is not None and denies(entry.settings)

@@ -19,17 +19,22 @@ NO_PREPARING: Final[Mapping[str, Prepare]] = MappingProxyType({})
 class RouteTable:
     """The hub's router over a config's routes. `inputs` are, for each southbound entry, the
     kinds of input that its protocol's workers take; `prepare` its protocol's last word on a
-    spec, where it has one."""
+    spec, where it has one. `denying` are entries whose runs' approvals are denied at once, but
+    where they go to one of `deaf`, whose workers could not be told."""
 
     def __init__(
         self,
         routes: Sequence[Route],
         inputs: Mapping[str, frozenset[InputKind]],
         prepare: Mapping[str, Prepare] = NO_PREPARING,
+        denying: frozenset[str] = frozenset(),
+        deaf: frozenset[str] = frozenset(),
     ) -> None:
         self._routes = tuple(routes)
         self._inputs = inputs
         self._prepare = prepare
+        self._denying = denying
+        self._deaf = deaf
 
     def route(self, link: str, spec: RunSpec, created: int = 0) -> tuple[str, RunSpec]:
         """The southbound entry for a run that came by `link`, and the spec as it gets it.
@@ -51,3 +56,7 @@ class RouteTable:
                 names = route.when.get("provider", ())
                 found[route.to] = tuple(dict.fromkeys((*found.get(route.to, ()), *names)))
         return found
+
+    def denies(self, link: str, pool: str) -> bool:
+        """Whether approvals that workers of `pool` ask for in runs of `link` are denied at once."""
+        return link in self._denying and pool not in self._deaf

@@ -339,7 +339,7 @@ class Connection:
         return NO_STEPS
 
     def committed(self, run: RunId, native_seq: int, now: int) -> Steps:
-        """Everything recorded of `run` up to the worker's number `native_seq` is durable."""
+        """What is recorded of `run` up to the worker's number `native_seq` is durable."""
         return NO_STEPS
 
     def fenced(self, reason: str, now: int) -> Steps:
@@ -349,19 +349,18 @@ class Connection:
     # asked, not told
 
     def remembers(self) -> str:
-        """What later links of the entry are to be given as `Opening.remembered`, in place of what
-        was kept before; empty: nothing new. At most 4096 characters. Asked once, when the link
-        has ended; kept with the journal."""
+        """What the entry's later links are given as `Opening.remembered`; empty: as before. Asked
+        once, when the link has ended; kept with the journal, up to 4096 characters."""
         return ""
 
 
 @attrs.frozen(slots=True)
 class Side:
-    """One side of a protocol: the attrs class of its settings (every member with a default;
-    durations in seconds), and its connections. Of a southbound side, `inputs` are what its workers
-    take, `asks` says whether runs come from an entry with such settings, too, and `prepare` gives
-    a spec what the protocol's own options in `native` mean for the core while the run waits for a
-    worker; it gets the instant of the run's acceptance, in Unix nanoseconds."""
+    """One side of a protocol: the attrs class of its settings (all with defaults; durations in
+    seconds), and its connections. `denies`: is what runs from such an entry ask for denied at once?
+    Southbound, `inputs` are what workers take; `decisions`: are they told of those? `asks`: do runs
+    come from such an entry? `prepare` gives a spec what `native` means for a run that waits; it
+    gets the instant of its acceptance, in Unix nanoseconds."""
 
     settings: type[Any]
     open: Callable[[Any], Connection]
@@ -369,6 +368,8 @@ class Side:
     inputs: frozenset[InputKind] = frozenset()
     prepare: Callable[[RunSpec, int], RunSpec] | None = None
     asks: Callable[[Any], bool] | None = None
+    denies: Callable[[Any], bool] | None = None
+    decisions: bool = True
 
 
 @attrs.frozen(slots=True)
@@ -388,8 +389,7 @@ class ProtocolError(Exception):
             raise TypeError("say whose fault it was: LocalProtocolError or RemoteProtocolError")
         super().__init__(message)
         self.steps = steps
-        """What to do about it: answers to send and, last, a `Close`. Empty: the connection
-        that raises it decides."""
+        """Answers to send and, last, a `Close`. Empty: the connection that raises it decides."""
 
 
 class RemoteProtocolError(ProtocolError):

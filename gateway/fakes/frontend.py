@@ -43,8 +43,8 @@ def emit_nothing(run: RunId, steps: Sequence[Step]) -> None:
 
 
 class FrontEnd:
-    """Serves one stream of operations. `known` are those that the fake's side takes; `emit`
-    appends steps to a run that is played."""
+    """Serves one stream of operations. `known` are those that the fake's side takes, `beyond`
+    those of them that its protocol cannot carry; `emit` appends steps to a run that is played."""
 
     def __init__(
         self,
@@ -53,11 +53,13 @@ class FrontEnd:
         writer: LineWriter,
         known: Mapping[str, type[Any]],
         emit: Callable[[RunId, Sequence[Step]], None] = emit_nothing,
+        beyond: frozenset[type[Any]] = frozenset(),
     ) -> None:
         self._small = small
         self._reader = reader
         self._writer = writer
         self._known = known
+        self._beyond = beyond
         self._emit = emit
         self._followers: dict[RunId, trio.CancelScope] = {}
         self._waiting = 0
@@ -152,6 +154,8 @@ class FrontEnd:
         return {}
 
     async def _steer(self, operation: Operation) -> None:
+        if type(operation) in self._beyond:
+            raise UnsupportedInput("the protocol carries no such thing to a run that is at work")
         match operation:
             case ops.Send():
                 await self._ask(

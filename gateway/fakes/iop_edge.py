@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from fleetgate.gateway.config_entries import Entry, Grant
 from fleetgate.gateway.config_files import read_regular
+from fleetgate.gateway.fakes import operations as ops
 from fleetgate.gateway.fakes.options import (
     BadOption,
     GivenToken,
@@ -31,6 +32,9 @@ from fleetgate.protocols import iop
 NAME = "iop-edge"
 DIGITS: Final = 12
 """Of a token's digest, in the id of a node whose token names none."""
+
+BEYOND: Final = frozenset({ops.Send, ops.CloseInput, ops.SignalOp, ops.Approve})
+"""What iop has no message for."""
 
 MAX_CONFIG: Final = 4 << 20
 """Bytes of a configuration: what one message of the protocol may have."""
@@ -73,7 +77,7 @@ def run(argv: Sequence[str]) -> int:
     entry = Entry("south", "nodes", "iop", arguments.listen, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
     log = Log(arguments.log_level)
-    return run_controller(Around(NAME, entry, journal_of(arguments.state), log))
+    return run_controller(Around(NAME, entry, journal_of(arguments.state), log), BEYOND)
 
 
 def nodes_of(words: Sequence[str]) -> tuple[Grant, ...]:

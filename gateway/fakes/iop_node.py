@@ -55,4 +55,4 @@ def run(argv: Sequence[str]) -> int:
     pool = LocalPool(LOCAL, ("cli",)) if arguments.execute else None
     inputs = ALL_INPUTS if pool is None else pool.inputs
     around = Around(NAME, entry, "memory:", Log(arguments.log_level), inputs)
-    return run_worker(around, Playing(script, pool=pool))
+    return run_worker(around, Playing(script, pool=pool, hears=False))

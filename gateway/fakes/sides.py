@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -37,7 +37,7 @@ tests have more than some ten."""
 class Playing:
     """How a fake's worker works: by a script, and by tools that stand before it. `execute`: it
     really executes commands, and plays nothing; with `pool` it does what that can. `state` is
-    kept; None: nothing is."""
+    kept; None: nothing is. `hears`: the protocol carries input to a run."""
 
     script: Script = ECHO
     tools: Mapping[str, Tool] = NOTHING
@@ -45,6 +45,7 @@ class Playing:
     state: str | None = None
     max_running: int = MOST_RUNS
     pool: LocalPool | None = None
+    hears: bool = True
 
     @property
     def plays(self) -> bool:
@@ -52,11 +53,13 @@ class Playing:
         return not self.execute and self.pool is None
 
 
-def run_controller(around: Around) -> int:
-    """Run a fake whose operations start runs; answers its exit code."""
+def run_controller(around: Around, beyond: frozenset[type[Any]] = frozenset()) -> int:
+    """Run a fake whose operations start runs; answers its exit code. `beyond` are operations that
+    its protocol cannot carry."""
 
     async def serve(small: Small, writer: LineWriter) -> str:
-        return await FrontEnd(small, LineReader(), writer, CONTROLLER).serve()
+        end = FrontEnd(small, LineReader(), writer, CONTROLLER, beyond=beyond)
+        return await end.serve()
 
     return run_fake(around, serve)
 
@@ -66,7 +69,7 @@ def run_worker(around: Around, playing: Playing) -> int:
     kept = None if playing.state is None else Path(playing.state).absolute()
 
     async def serve(small: Small, writer: LineWriter) -> str:
-        stage = Stage(playing.script, _cutting(small))
+        stage = Stage(playing.script, _cutting(small), hears=playing.hears)
         seen = LinkObserver(around.log, Counters(), LOCAL, "this process")
         async with AsyncExitStack() as stack:
             state = kept or Path(stack.enter_context(tempfile.TemporaryDirectory()))

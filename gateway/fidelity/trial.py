@@ -151,14 +151,15 @@ class Trial:
         run, there = await self._begin(item.token)
         self._bridge.say(there, e.RunStarted(), *item.before)
         await trio.sleep(SETTLED)
+        before = len(self._bridge.ordered(there, object))
         refused = ""
         try:
             await self._bridge.controller.hub.submit(self._named(item, run))
         except Refusal as refusal:
             refused = refusal.code
         await trio.sleep(SETTLED)
-        given = self._bridge.ordered(there, object)
-        arrived = [self._unnamed(each) for each in given if not isinstance(each, c.StartRun)]
+        given = self._bridge.ordered(there, object)[before:]
+        arrived = [self._unnamed(each) for each in given]
         self._found(item, arrived, refused or self._told(run))
         await self._end(run, there)
 

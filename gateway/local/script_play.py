@@ -41,10 +41,13 @@ def keep_links() -> None:
 
 
 class Player:
-    """One run by its steps."""
+    """One run by its steps. `hears`: input may reach it."""
 
-    def __init__(self, steps: Sequence[Step], drop: Callable[[], None] = keep_links) -> None:
+    def __init__(
+        self, steps: Sequence[Step], drop: Callable[[], None] = keep_links, *, hears: bool = True
+    ) -> None:
         self._drop = drop
+        self._hears = hears
         self._steps: Iterator[Step] = unrolled(steps)
         self._part = 0
         """What the current steps came with: 0 the script, then each `append`."""
@@ -88,7 +91,7 @@ class Player:
             case Ask(request=request):
                 await work.ask(request.approval, request)
             case ReadInput():
-                await _read_input(work)
+                await self._read_input(work)
             case Sleep(seconds=seconds):
                 await trio.sleep(seconds)
             case Drop():
@@ -107,17 +110,19 @@ class Player:
             work.tell(OutputProduced(stream, piece, self._written[stream]))
             self._written[stream] += len(piece)
 
+    async def _read_input(self, work: Work) -> None:
+        if not self._hears:
+            said = "the script reads input, and this protocol carries none to a run"
+            raise WorkFailed("unsupported_input", said)
+        if not (takes_input(work.spec) or work.spec.approvals):
+            said = "the script reads input, and this run takes none; start it interactive"
+            raise WorkFailed("unsupported_input", said)
+        await work.take_input(1)
+
     async def _hang(self) -> None:
         while self._appends <= self._part:
             self._appended = trio.Event()
             await self._appended.wait()
-
-
-async def _read_input(work: Work) -> None:
-    if not (takes_input(work.spec) or work.spec.approvals):
-        said = "the script reads input, and this run takes none; start it interactive"
-        raise WorkFailed("unsupported_input", said)
-    await work.take_input(1)
 
 
 def _end(step: Finish | Fail) -> Outcome:
@@ -131,12 +136,15 @@ def _end(step: Finish | Fail) -> Outcome:
 
 class Stage:
     """Where scripted runs are played: the script, and the runs by their ids. `drop` is called
-    by a step that cuts links."""
+    by a step that cuts links. `hears`: input may reach a run."""
 
-    def __init__(self, script: Script = ECHO, drop: Callable[[], None] = keep_links) -> None:
+    def __init__(
+        self, script: Script = ECHO, drop: Callable[[], None] = keep_links, *, hears: bool = True
+    ) -> None:
         self.script = script
         """May be replaced: it counts for runs that start from then on."""
         self._drop = drop
+        self._hears = hears
         self._players: dict[RunId, Player] = {}
 
     @property
@@ -155,7 +163,8 @@ class Stage:
 
     async def perform(self, work: Work) -> Outcome:
         """The job of a scripted run."""
-        player = Player(self.script.steps_for(work.spec.input), self._drop)
+        steps = self.script.steps_for(work.spec.input)
+        player = Player(steps, self._drop, hears=self._hears)
         self._players[work.run] = player
         try:
             return await player.play(work)

@@ -44,12 +44,24 @@ def _south(settings: EdgeSettings) -> Connection:
     return Either(EdgeConnection(settings), call)
 
 
+def _denies(settings: NorthSettings | EdgeSettings) -> bool:
+    return settings.deny_approvals
+
+
 def _serves_control(settings: EdgeSettings) -> bool:
     return settings.control
 
 
 ADAPTER: Final = Adapter(
     "iop",
-    northbound=Side(NorthSettings, _north, north_carriage),
-    southbound=Side(EdgeSettings, _south, edge_carriage, inputs=INPUTS, asks=_serves_control),
+    northbound=Side(NorthSettings, _north, north_carriage, denies=_denies),
+    southbound=Side(
+        EdgeSettings,
+        _south,
+        edge_carriage,
+        inputs=INPUTS,
+        asks=_serves_control,
+        denies=_denies,
+        decisions=False,
+    ),
 )

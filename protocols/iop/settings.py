@@ -78,6 +78,9 @@ class EdgeSettings:
     """How long a node may take to answer a question that names no time."""
     cancel_on_disconnect: bool = False
     """End a foreground run whose control client goes away."""
+    deny_approvals: bool = True
+    """Deny what a run asks for as it asks: iop carries no decisions. Else it waits for operators,
+    who answer with `gateway approve`."""
     max_message: int = _above_zero(wire.MAX_MESSAGE)
     """Bytes of a message, both ways."""
     pings_allowed_every: float = _above_zero(10.0)
@@ -108,6 +111,9 @@ class NorthSettings:
     """How long a question that names no time may take."""
     cancel_on_disconnect: bool = False
     """End a foreground run whose control client goes away."""
+    deny_approvals: bool = True
+    """Deny what a run asks for as it asks: iop carries no decisions. Else it waits for operators,
+    who answer with `gateway approve`."""
     max_message: int = _above_zero(wire.MAX_MESSAGE)
     """Bytes of a message, both ways."""
     ping_every: float = _above_zero(300.0)

@@ -59,13 +59,16 @@ class Expected:
 
     @property
     def answers(self) -> str:
-        """How the controller answers an approval: "approval", "input", or "" for not at all."""
+        """How the controller answers an approval: "approval", "input", or "" for not at all; or
+        "deny": that is done for it."""
         by_worker, by_gateway = self.south["answers"], self.north["answers"]
+        if by_worker == "deny":
+            return by_worker
         if by_worker == "input":
             return "input" if self.takes_input else ""
         if by_worker == "approval" and by_gateway == "input":
             return "input" if self.north["input"] else ""
-        return by_gateway if by_worker else ""
+        return by_gateway
 
     @property
     def continues(self) -> str:

@@ -108,6 +108,9 @@ async def test_the_oldest_run_of_the_entry_goes_first_whatever_its_pool(
         def pools(self, link: str) -> dict[str, tuple[str, ...]]:
             return {"one": (), "two": ()}
 
+        def denies(self, link: str, pool: str) -> bool:
+            return False
+
     hub.router = TwoWays()
     workers = {}
     for pool in ("one", "two"):

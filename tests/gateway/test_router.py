@@ -52,3 +52,10 @@ def test_pools_are_named_with_the_providers_that_select_them() -> None:
     ]
     table = RouteTable(routes, {})
     assert table.pools("gui") == {"a": ("claude", "codex"), "b": ()}
+
+
+def test_whose_approvals_are_denied_and_where_nobody_could_be_told() -> None:
+    table = RouteTable([], {}, denying=frozenset({"edge"}), deaf=frozenset({"nodes"}))
+    assert table.denies("edge", "laptops")
+    assert not table.denies("edge", "nodes")
+    assert not table.denies("gui", "laptops")

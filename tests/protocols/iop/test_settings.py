@@ -25,6 +25,7 @@ def test_the_defaults_are_the_pages() -> None:
         assert (either.max_message, either.path) == (4 << 20, "/iop")
         assert (either.pings_allowed_every, either.command_timeout) == (10, 30)
         assert not either.cancel_on_disconnect
+        assert either.deny_approvals
     assert (edge.reconnect_grace, edge.timeout_margin, edge.open_runs) == (30, 5, 256)
     assert north.ping_every == 300
     assert north.local_adapters == ("mock", "cli", "ollama", "vllm")
