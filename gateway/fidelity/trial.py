@@ -111,8 +111,17 @@ class Trial:
         assert self._bridge.worker is not None
         self._bridge.worker.record(there, item.subject)
         await trio.sleep(SETTLED)
-        self._found(item, [each.event for each in self._bridge.events[run][before:]])
+        self._found(item, self._heard(item, run, before))
         await self._end(run, there)
+
+    def _heard(self, item: Item, run: RunId, before: int) -> list[Any]:
+        """What came behind the first `before` events. Where an approval is denied as it is asked,
+        what resolves it had come by then, and may be all that comes."""
+        heard = [each.event for each in self._bridge.events[run]]
+        kind = type(item.subject)
+        late = any(type(each) is kind for each in heard[before:])
+        early = [each for each in heard[:before] if item.before and type(each) is kind and not late]
+        return [*early, *heard[before:]]
 
     async def _send_two(self, run: RunId) -> None:
         for data in (b"1", b"2"):
