@@ -295,11 +295,13 @@ Event: TypeAlias = (
 
 @attrs.frozen(slots=True)
 class Source:
-    """Where a worker's event came from: the connection's epoch, and the number the
-    worker itself gave it (None where its protocol has no numbers)."""
+    """Where a worker's event came from: the connection's epoch, the number the worker itself
+    gave it (None where its protocol has no numbers), and when it happened, in Unix nanoseconds by
+    the worker's clock (None where it does not say)."""
 
     epoch: Epoch
     seq: int | None
+    time: int | None = None
 
 
 @attrs.frozen(slots=True)

@@ -276,7 +276,7 @@ class Hub:
         native_seq: int | None = None,
     ) -> bool:
         """See `Receiver.record`."""
-        return self._receiver.record(worker, epoch, run, ((events, native_seq),))
+        return self._receiver.record(worker, epoch, run, ((events, native_seq, None),))
 
     def record_heard(
         self, worker: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]

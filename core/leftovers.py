@@ -62,13 +62,16 @@ class Leftovers:
                 worker.port.perform(left.order)
 
     def heard(
-        self, worker: Worker, run: RunId, heard: Sequence[tuple[Sequence[Event], int | None]]
+        self,
+        worker: Worker,
+        run: RunId,
+        heard: Sequence[tuple[Sequence[Event], int | None, int | None]],
     ) -> bool:
         """The worker reports something of a run; whether that is a leftover of its."""
         left = worker.leftovers.get(run)
         if left is None:
             return False
-        for events, native_seq in heard:
+        for events, native_seq, _ in heard:
             left.native_seq = max(left.native_seq, native_seq or 0)
             left.over = left.over or any(isinstance(each, RunFinished) for each in events)
         if left.durable:

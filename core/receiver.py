@@ -19,7 +19,7 @@ from fleetgate.core.run import ACTIVITY
 from fleetgate.core.sessions import note_of
 from fleetgate.core.slots import Slot
 
-Heard: TypeAlias = tuple[Sequence[Event], int | None]
+Heard: TypeAlias = tuple[Sequence[Event], int | None, int | None]
 """What a worker reported at once, and its own number of it."""
 
 
@@ -50,7 +50,7 @@ class Receiver:
         last = slot.native_seq
         parts: list[Part] = []
         also: list[Write] = []
-        for events, native_seq in heard:
+        for events, native_seq, time in heard:
             if native_seq is not None:
                 if native_seq <= last:
                     self._ledger.touch(slot)
@@ -60,7 +60,7 @@ class Receiver:
                 events = [_on_time(slot, event) for event in events]
                 for event in events:
                     also += self._consequences(slot, worker, event)
-            parts.append((events, Source(epoch, native_seq)))
+            parts.append((events, Source(epoch, native_seq, time)))
         self._ledger.record_parts(slot, parts, also=also)
         return True
 

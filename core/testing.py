@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast, get_args
 
@@ -233,7 +233,7 @@ def histories(draw: DrawFn, *, max_size: int = 10) -> tuple[e.Recorded, ...]:
         except IllegalTransition:
             continue
         seq = Seq(len(found) + 1)
-        source = e.Source(Epoch(1), seq) if draw(st.booleans()) else None
+        source = draw(_perhaps(_perhaps(counts()).map(partial(e.Source, Epoch(1), seq))))
         found.append(e.Recorded(at.id, seq, at.created + seq, event, source))
     return tuple(found)
 

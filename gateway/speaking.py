@@ -65,7 +65,7 @@ class Speaker:
             return
         records, self._records = self._records, []
         for run, together in groupby(records, _run_of):
-            self._hand(run, [(step.events, step.native_seq) for step in together])
+            self._hand(run, [(step.events, step.native_seq, step.time) for step in together])
 
     def _hand(self, run: RunId, heard: Sequence[Heard]) -> None:
         if self._admitted is None:

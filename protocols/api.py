@@ -190,14 +190,14 @@ class ReportCapacity:
 
 @attrs.frozen(slots=True)
 class Record:
-    """The worker reports `events` of `run`, in order, all or none. `native_seq` is the
-    worker's own number of the (last) native event they came from, None where there is no
-    number. Numbers at or below the run's last one are dropped (I4). `committed` tells when
-    they are durable."""
+    """The worker reports `events` of `run`, in order, all or none. `native_seq` is its own number
+    of the (last) native event they came from, `time` when it says they happened (Unix nanoseconds).
+    Numbers not above the run's last one are dropped (I4). `committed` tells when it is durable."""
 
     run: RunId
     events: tuple[Event, ...]
     native_seq: int | None = None
+    time: int | None = None
 
 
 @attrs.frozen(slots=True)

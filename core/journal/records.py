@@ -55,7 +55,9 @@ def _encode_output(recorded: e.Recorded, output: e.OutputProduced) -> bytes:
     source = recorded.source
     record = event_pb2.Recorded(
         time=recorded.time,
-        source=None if source is None else {"epoch": source.epoch, "seq": source.seq},
+        source=None
+        if source is None
+        else {"epoch": source.epoch, "seq": source.seq, "time": source.time},
         output_produced={
             "stream": _STREAMS[output.stream],
             "data": output.data,

@@ -69,7 +69,8 @@ class GivenRuns:
         self._deadlines.clear(_WORD + id)
         began, lossy = tracked.started, tracked.lossy
         events = hear(tracked, event)
-        steps: list[Step] = [Record(tracked.run, events, seq_of(event))] if events else []
+        time = time_of(tracked, event)
+        steps: list[Step] = [Record(tracked.run, events, seq_of(event), time)] if events else []
         if tracked.started and not began:
             self._time(id, tracked, now)
         if tracked.lossy and not lossy:
@@ -140,3 +141,12 @@ class GivenRuns:
         self._past.move_to_end(id)
         if len(self._past) > _REMEMBERED:
             self._past.popitem(last=False)
+
+
+def time_of(tracked: Tracked, event: w.RunEvent) -> int | None:
+    """When it happened, by the node's clock, which does not go back here; None: the node does not
+    say, and it happened now."""
+    if event.timestamp <= 0:
+        return None
+    tracked.time = max(tracked.time, event.timestamp)
+    return tracked.time

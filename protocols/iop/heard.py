@@ -40,7 +40,8 @@ _MAX_METADATA: Final = 16 * 1024
 class Tracked:
     """One run at a node: what was heard of it. `last` is the number of the last event, 0 for
     none; `asked` the session that was asked for, `session` the one it is known to have. `ends_at`
-    is when it must have ended, in Unix nanoseconds; `lossy`: something of it was dropped."""
+    is when it must have ended, in Unix nanoseconds; `lossy`: something of it was dropped; `time`
+    the latest that the node's own clock has shown."""
 
     run: RunId
     asked: str = ""
@@ -54,6 +55,7 @@ class Tracked:
     session: str = ""
     usage: w.Usage | None = None
     lossy: bool = False
+    time: int = 0
     offsets: dict[Stream, int] = attrs.field(factory=lambda: dict.fromkeys(Stream, 0))
 
 

@@ -44,7 +44,8 @@ class _Part:
 
 class Narrator:
     """Tells one run's events. It must be shown every event from where it begins. Begun in the
-    middle, after `run.last_seq` or before, it takes the start as told."""
+    middle, after `run.last_seq` or before, it takes the start as told. Times are the worker's where
+    it says any, and never go back."""
 
     def __init__(self, run: Run, run_id: str, *, node: str = "", started: bool = False) -> None:
         self._id = run_id
@@ -55,6 +56,7 @@ class Narrator:
         self._background = run.spec.background
         self._started = started
         self._before: list[Json] = []
+        self._time = 0
         self._usage = _usage(run.usage) if started and run.usage is not None else None
         self._decoders = {stream: _decoder("replace") for stream in e.Stream}
 
@@ -81,15 +83,15 @@ class Narrator:
         if isinstance(event, e.RunFinished):
             yield from self._end(recorded, event.outcome)
         elif self._started:
-            yield self._event("delta", recorded.time, _part(event, self._decoders), recorded.seq)
+            yield self._event("delta", _time(recorded), _part(event, self._decoders), recorded.seq)
         elif isinstance(event, _BEFORE) and len(self._before) < _MAX_BEFORE:
             part = _part(event, self._decoders)
             self._before.append([part.kind, dict(part.body)])
         elif isinstance(event, e.RunStarted | e.SessionOpened):
-            yield self._start(recorded.time, _part(event, self._decoders), recorded.seq)
+            yield self._start(_time(recorded), _part(event, self._decoders), recorded.seq)
         else:
-            yield self._start(recorded.time)
-            yield self._event("delta", recorded.time, _part(event, self._decoders), recorded.seq)
+            yield self._start(_time(recorded))
+            yield self._event("delta", _time(recorded), _part(event, self._decoders), recorded.seq)
 
     def _start(self, time: int, part: _Part = _Part(), seq: int = 0) -> w.RunEvent:
         self._started = True
@@ -102,20 +104,21 @@ class Narrator:
 
     def _end(self, recorded: Recorded, outcome: Outcome) -> Iterator[w.RunEvent]:
         if not self._started and outcome.reason is not Reason.REFUSED:
-            yield self._start(recorded.time)
+            yield self._start(_time(recorded))
         for stream, decoder in self._decoders.items():
             rest = decoder.decode(b"", final=True)
             if rest:
-                yield self._event("delta", recorded.time, _Part(FLUSH, rest, stream=stream.value))
+                yield self._event("delta", _time(recorded), _Part(FLUSH, rest, stream=stream.value))
         type, message, error = _ending(outcome)
         part = _Part(body=_outcome_body(outcome), usage=self._usage)
-        ended = self._event(type, recorded.time, part, recorded.seq)
+        ended = self._event(type, _time(recorded), part, recorded.seq)
         kept = {**_kept_metadata(outcome), **ended.metadata}
         yield attrs.evolve(ended, message=message, error=error, metadata=kept)
 
     def _event(self, type: str, time: int, part: _Part, seq: int = 0) -> w.RunEvent:
         if part.usage is not None:
             self._usage = part.usage
+        self._time = max(self._time, time)
         metadata: dict[str, str] = {}
         if seq:
             metadata[SEQ] = str(seq)
@@ -131,7 +134,7 @@ class Narrator:
             delta=part.delta,
             usage=part.usage,
             metadata=metadata,
-            timestamp=time,
+            timestamp=self._time,
             session_id=self._session or self._asked,
             background=self._background,
             node_id=self._node,
@@ -139,6 +142,12 @@ class Narrator:
 
 
 _BEFORE: Final = (e.StateChanged, e.Diagnosed, e.GapFound, e.InputAccepted)
+
+
+def _time(recorded: Recorded) -> int:
+    """When it happened as the worker says, else when it was recorded."""
+    source = recorded.source
+    return recorded.time if source is None or source.time is None else source.time
 
 
 def _tail(worker: str) -> str:

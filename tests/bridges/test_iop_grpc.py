@@ -344,8 +344,11 @@ async def test_a_foreign_node_registers_runs_and_is_replaced(fleet: Fleet, clien
         async with trio.open_nursery() as nursery:
             nursery.start_soon(call)
             asked = (await trio.to_thread.run_sync(next, heard)).run
-            for type, delta in (("delta", "no start"), ("start", ""), ("complete", "")):
-                event = runtime.RunEvent(run_id=asked.run_id, type=type, delta=delta)
+            told = (("delta", "no start", 700), ("start", "", 800), ("complete", "", 600))
+            for type, delta, time in told:
+                event = runtime.RunEvent(
+                    run_id=asked.run_id, type=type, delta=delta, timestamp=time
+                )
                 said.put(link.NodeMessage(run_event=event))
         assert [(event.type, event.delta) for event in events] == [
             ("start", ""),
@@ -353,6 +356,7 @@ async def test_a_foreign_node_registers_runs_and_is_replaced(fleet: Fleet, clien
             ("complete", ""),
         ]
         assert {event.node_id for event in events} == {"n1"}
+        assert [event.timestamp for event in events] == [700, 700, 800]
         async with fleet.node():
             told = await trio.to_thread.run_sync(next, heard)
             assert told.error.code == "replaced"

@@ -67,8 +67,8 @@ async def test_I4_repeats_among_events_that_are_reported_together_are_left_out(
     run = await started(hub)
     await read_until(hub, run, 1)
     worker.record(run, e.TextProduced("1"), seq=1)
-    heard = [((e.TextProduced(str(seq)),), seq) for seq in (1, 2, 2, 3, 1, 4)]
-    known = hub.record_heard(worker.info.id, worker.epoch, run, [*heard, ((DONE,), None)])
+    heard = [((e.TextProduced(str(seq)),), seq, None) for seq in (1, 2, 2, 3, 1, 4)]
+    known = hub.record_heard(worker.info.id, worker.epoch, run, [*heard, ((DONE,), None, None)])
     assert known
     events = await read_until(hub, run, 6)
     texts = [each.event.text for each in events if isinstance(each.event, e.TextProduced)]

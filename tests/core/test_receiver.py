@@ -46,3 +46,18 @@ async def test_an_input_is_confirmed_by_the_event_that_says_so(
     await wait_all_tasks_blocked()
     (known,) = await journal.open_runs()
     assert [open_.order.input for open_ in known.orders] == [2]
+
+
+async def test_the_worker_s_time_stands_beside_the_time_of_recording(
+    hub: Hub, worker: HandWorker
+) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    heard = (((e.RunStarted(),), 1, 7), ((e.TextProduced("x"),), 2, None))
+    assert hub.record_heard(worker.info.id, worker.epoch, run, heard)
+    (first, second) = (await read_until(hub, run, 3))[1:]
+    assert (first.source, second.source) == (
+        e.Source(worker.epoch, 1, 7),
+        e.Source(worker.epoch, 2, None),
+    )
+    assert first.time > 7

@@ -223,7 +223,7 @@ async def test_what_frames_that_come_together_report_is_one_entry_in_the_journal
     record = rig.hub.record_heard
 
     def record_heard(*args: Any) -> bool:
-        entries.append([seq for _, seq in args[3]])
+        entries.append([seq for _, seq, _ in args[3]])
         return record(*args)
 
     monkeypatch.setattr(rig.hub, "record_heard", record_heard)

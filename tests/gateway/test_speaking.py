@@ -24,13 +24,17 @@ async def test_reports_go_together_and_before_anything_else() -> None:
         assert speaker.worker is None
         speaker.admitted(worker.info.id, worker.epoch)
         for seq, run in enumerate((one, one, two, one), 1):
-            speaker.record(api.Record(run, (e.TextProduced(str(seq)),), seq))
+            speaker.record(api.Record(run, (e.TextProduced(str(seq)),), seq, 10 + seq))
         speaker.perform(api.WithdrawWorker("gone", gone=True))
         assert speaker.worker is None
         await wait_all_tasks_blocked()
         for run, texts in ((one, ["1", "2", "4"]), (two, ["3"])):
             stored = await journal.read(run, Seq(0), items=99, size=1 << 20)
             assert [r.event.text for r in stored if isinstance(r.event, e.TextProduced)] == texts
+            times = [
+                r.source.time for r in stored if isinstance(r.event, e.TextProduced) and r.source
+            ]
+            assert times == [10 + int(text) for text in texts]
             assert kinds(stored)[-1] == "RunFinished"
         assert seen.reports == []
 

@@ -139,6 +139,13 @@ WRITTEN: list[tuple[str, e.Event, e.Source | None]] = [
 """What the first version wrote behind the time, and what it says."""
 
 
+def test_the_worker_s_own_time_is_kept_beside_ours() -> None:
+    for event in (e.TextProduced("x"), e.OutputProduced(e.Stream.STDOUT, b"x")):
+        for time in (None, 1, (1 << 63) - 1):
+            told = e.Recorded(RunId("a"), Seq(1), 5, event, e.Source(Epoch(3), 17, time))
+            assert decode_event(RunId("a"), Seq(1), encode_event(told)) == told
+
+
 @pytest.mark.parametrize(("record", "event", "source"), WRITTEN)
 def test_a_record_of_the_first_version_is_read(
     record: str, event: e.Event, source: e.Source | None

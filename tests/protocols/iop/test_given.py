@@ -6,7 +6,8 @@ from fleetgate.core import commands as c
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import wire as w
-from fleetgate.protocols.iop.given import GivenRuns
+from fleetgate.protocols.iop.given import GivenRuns, time_of
+from fleetgate.protocols.iop.heard import Tracked
 from fleetgate.protocols.iop.settings import EdgeSettings
 
 
@@ -34,3 +35,10 @@ def test_a_late_word_of_a_run_that_was_given_up_is_passed_over() -> None:
     runs.overdue("over a/1")
     assert runs.heard(w.RunEvent("a/1", "delta", "x"), 5) == ()
     assert runs.cancel(RunId("a/1")) is None
+
+
+def test_a_node_s_time_is_clamped_upward_and_none_is_now() -> None:
+    tracked = Tracked(RunId("r1"))
+    given = (5, 3, 0, -7, 9)
+    times = [time_of(tracked, w.RunEvent("r1", "delta", timestamp=each)) for each in given]
+    assert times == [5, 5, None, None, 9]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState, Stream
-from fleetgate.core.ids import RunId, SessionId
+from fleetgate.core.ids import Epoch, RunId, SessionId
 from fleetgate.core.run import Run
 from fleetgate.core.testing import events, outcomes
 from fleetgate.protocols.iop import codec
@@ -245,3 +245,14 @@ def test_a_long_wait_does_not_grow_the_start_without_bound() -> None:
     assert told[0].type == "start"
     heard = back(told)
     assert [each for each in heard if isinstance(each, e.Diagnosed)] == waiting
+
+
+def test_the_worker_s_time_is_told_where_it_says_one_and_never_goes_back() -> None:
+    happened = (STARTED, *map(e.TextProduced, "abcd"), finished(RunState.SUCCEEDED, Reason.EXITED))
+    said = (START - 9, None, START - 20, START + 5, START + 3, None)
+    narrator, times = Narrator(run_of(), "r1"), []
+    for recorded, time in zip(number(RUN, *happened), said, strict=True):
+        source = e.Source(Epoch(1), recorded.seq, time)
+        for told in narrator.tell(attrs.evolve(recorded, source=source)):
+            times.append(told.timestamp)
+    assert times == [START - 9, START, START, START + 5, START + 5, START + 5]

@@ -271,7 +271,7 @@ def test_a_run_goes_to_the_node_and_its_events_come_back() -> None:
         play.perform(start()).expect(Sent(request()))
         run = RunId("gui/r1")
         play.receive(w.RunEvent("gui/r1", "start", timestamp=1)).expect(
-            Record(run, (e.RunStarted(),))
+            Record(run, (e.RunStarted(),), time=1)
         )
         play.receive(w.RunEvent("gui/r1", "delta", "hello")).expect(
             Record(run, (e.TextProduced("hello"),))
