@@ -46,3 +46,33 @@ def test_a_command_line_that_makes_no_sense_is_exit_code_2(
     assert "--json" in capsys.readouterr().err
     assert main(["--all", "--keep"]) == 2
     assert "use --keep without it" in capsys.readouterr().err
+
+
+def test_with_keep_everything_is_left_running_and_it_says_how_to_look_around_and_end_it(
+    place: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "fleetgate", "demo", "--keep"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    said = done.stdout.partition("everything is left running in ")[2]
+    *look, end = (line.strip() for line in said.splitlines() if line.startswith("    "))
+    try:
+        status, runs, tail, _ = look
+        assert "hosts" in _sh(status)
+        assert all(f"gui/{case.name}\t" in _sh(runs) for case in CASES)
+        assert "tick 49" in _sh(tail)
+    finally:
+        _sh(end)
+    assert list(place.iterdir()) == []
+
+
+def _sh(line: str) -> str:
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
