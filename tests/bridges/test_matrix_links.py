@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.events import Outcome, Reason, RunState
+from fleetgate.core.events import Decision, Outcome, Reason, RunState, Stream
 from fleetgate.core.journal.sqlite import connect, open_sqlite_journal
 from fleetgate.gateway.fidelity.bridge import open_bridge, until
 
@@ -30,8 +31,8 @@ def unsynced(path: Path) -> sqlite3.Connection:
     return connection
 
 
-async def begun(bridge, name: str = "r1"):
-    run = await bridge.start(name, name)
+async def begun(bridge, name: str = "r1", **spec):
+    run = await bridge.start(name, name, **spec)
     at_worker = await bridge.given(name)
     bridge.say(at_worker, e.RunStarted(), e.TextProduced("before\n"))
     await trio.sleep(2)
@@ -70,6 +71,76 @@ async def test_a_lost_link_comes_back_and_the_run_goes_on_where_its_protocol_can
     bridge.say(at_worker, e.TextProduced("while it was gone\n"))
     await trio.sleep(30)
     await goes_on(bridge, words, run, at_worker, "while it was gone\n")
+
+
+SAID = {
+    "text": e.TextProduced("said "),
+    "reasoning": e.ReasoningProduced("thought "),
+    "call": e.ToolCalled("Bash", {"command": "called"}, "t1"),
+    "result": e.ToolReturned("returned", True, "t1"),
+    "stdout": e.OutputProduced(Stream.STDOUT, b"printed\n"),
+    "stderr": e.OutputProduced(Stream.STDERR, b"complained\n"),
+    "usage": e.UsageReported(1234, 5678),
+}
+WORDS = {
+    "text": "said",
+    "reasoning": "thought",
+    "call": "called",
+    "result": "returned",
+    "stdout": "printed",
+    "stderr": "complained",
+    "usage": "1234 5678",
+}
+
+
+@pytest.mark.parametrize("link", ["gui", "hosts"])
+async def test_all_that_is_said_while_a_link_is_lost_comes_once_it_is_back(
+    bridge, autojump_clock, expected, seen_as, link: str
+) -> None:
+    run, at_worker = await begun(bridge)
+    bridge.gateway.cut(link)
+    if not expected.outlives[link]:
+        await is_gone(bridge, run, at_worker)
+        return
+    bridge.say(at_worker, *SAID.values())
+    await trio.sleep(30)
+    bridge.say(at_worker, OK)
+    await bridge.ended(run)
+    seen = {said: seen_as(bridge, run, word) for said, word in WORDS.items()}
+    assert seen == {said: {expected.arrives(said)} - {""} for said in SAID}
+    assert len(bridge.ordered(at_worker, c.StartRun)) == 1
+
+
+@pytest.mark.parametrize("link", ["gui", "hosts"])
+async def test_what_is_asked_and_sent_while_a_link_is_lost_crosses_it_once_it_is_back(
+    bridge, autojump_clock, expected, link: str
+) -> None:
+    run, at_worker = await begun(bridge, approvals=True)
+    submit = bridge.controller.hub.submit
+    bridge.gateway.cut(link)
+    if not expected.outlives[link]:
+        await is_gone(bridge, run, at_worker)
+        return
+    await wait_all_tasks_blocked()  # what is sent into a dying link is `input_uncertain`
+    bridge.say(at_worker, e.ApprovalRequested("a1", "MayI"))
+    sends = expected.takes_input and expected.answers != "input"
+    if sends:
+        await submit(c.SendInput(run, b"one", newline=True))
+    await trio.sleep(30)
+    bridge.gateway.cut(link)
+    await wait_all_tasks_blocked()
+    if expected.answers == "approval":
+        (asked,) = bridge.of_kind(run, e.ApprovalRequested)
+        await submit(c.ResolveApproval(run, asked.approval, Decision.DENY))
+    elif expected.answers == "input":
+        await submit(c.SendInput(run, b"n", newline=True))
+    await trio.sleep(30)
+    given = [each.data.strip() for each in bridge.ordered(at_worker, c.SendInput)]
+    answers = [each.decision for each in bridge.ordered(at_worker, c.ResolveApproval)]
+    assert given == ([b"one"] if sends else [])
+    assert answers == ([Decision.DENY] if expected.answers else [])
+    bridge.say(at_worker, OK)
+    assert (await bridge.ended(run)).state is RunState.SUCCEEDED
 
 
 async def test_a_link_that_is_lost_again_and_again_loses_nothing(
