@@ -118,7 +118,7 @@ class Trial:
         """What came behind the first `before` events. Where an approval is denied as it is asked,
         what resolves it had come by then, and may be all that comes."""
         heard = [each.event for each in self._bridge.events[run]]
-        kind: type[Any] = type(item.subject)
+        kind: Any = item.subject.__class__
         late = any(type(each) is kind for each in heard[before:])
         early = [each for each in heard[:before] if item.before and type(each) is kind and not late]
         return [*early, *heard[before:]]
