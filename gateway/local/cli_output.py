@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from fleetgate.gateway.local.bodies import Decoder
 from fleetgate.gateway.local.cli_profile import CliProfile, CompletionMarker
+from fleetgate.gateway.local.patterns import searching
 
 MAX_LINE: Final = 1 << 20
 """Characters of a line that are kept until its end comes: sixteen events' worth. Beyond it the line
@@ -120,17 +120,17 @@ class Output:
 class _Marker:
     def __init__(self, marker: CompletionMarker) -> None:
         self._line = marker.line
-        self._regex = re.compile(marker.regex) if marker.regex else None
+        self._found = searching(marker.regex) if marker.regex else None
 
     def is_(self, line: str) -> bool:
         """Whether the whole line is it."""
         if self._line and line == self._line:
             return True
-        return self._regex is not None and self._regex.search(line) is not None
+        return self._found is not None and self._found(line)
 
     def may_be(self, start: str) -> bool:
         """Whether a line that begins so may become it."""
-        if self._regex is not None:
+        if self._found is not None:
             return True
         return bool(self._line) and self._line.startswith(start.removesuffix("\r"))
 

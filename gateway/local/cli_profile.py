@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 
 from fleetgate.gateway.config_reader import Flaw, Flawed, nearest, read
+from fleetgate.gateway.local.patterns import searching
 from fleetgate.gateway.local.work import Declined, unreadable
 from fleetgate.gateway.toml_lines import Path
 
@@ -33,10 +33,8 @@ def _check_wait(_: object, __: object, value: int) -> None:
 
 
 def _check_regex(_: object, __: object, value: str) -> None:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from None
+    if value:
+        searching(value)
 
 
 def _check_command(_: object, __: object, value: str) -> None:
@@ -47,7 +45,7 @@ def _check_command(_: object, __: object, value: str) -> None:
 @attrs.frozen(slots=True)
 class CompletionMarker:
     """What ends the answer of a persistent process: a line that is `line`, or one in which
-    `regex` is found. The line itself is no output. Empty: no such marker."""
+    `regex`, in RE2's form, is found. The line itself is no output. Empty: no such marker."""
 
     line: str = ""
     regex: str = attrs.field(default="", validator=_check_regex)
