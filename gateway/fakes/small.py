@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import trio
@@ -24,9 +24,15 @@ from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.house import House, HouseObserver, router_of
 from fleetgate.gateway.registry import adapters, open_journal
 from fleetgate.gateway.settings import GatewaySettings
+from fleetgate.protocols.api import Adapter, Side
+from fleetgate.protocols.carriage import Carriage
 
 LOCAL: Final = "local"
 """The pool of workers that run in this process."""
+
+LONGEST_REDIAL: Final = 2.0
+"""Seconds between two dials, at most. There is no fleet to spread here, and whoever starts a
+fake's peer anew wants the fake back and not, as protocols have it, up to half a minute later."""
 
 
 @attrs.frozen(slots=True)
@@ -60,7 +66,7 @@ async def open_small(
     Raises: `JournalError`, `ListenFailed`, `AddressError`.
     """
     local: Mapping[str, frozenset[InputKind]] = {LOCAL: inputs}
-    known, clock = adapters(()), Clock()
+    known, clock = {name: _eager(each) for name, each in adapters(()).items()}, Clock()
     config = config_of(entry, name, journal)
     async with (
         open_journal(journal) as opened,
@@ -77,6 +83,21 @@ async def open_small(
         with trio.move_on_after(2):
             await house.drain()
         nursery.cancel_scope.cancel()
+
+
+def _eager(adapter: Adapter) -> Adapter:
+    """The protocol, dialled again soon."""
+    north, south = _eager_side(adapter.northbound), _eager_side(adapter.southbound)
+    return attrs.evolve(adapter, northbound=north, southbound=south)
+
+
+def _eager_side(side: Side) -> Side:
+    def carriage(settings: Any) -> Carriage:
+        carried = side.carriage(settings)
+        redial = attrs.evolve(carried.redial, cap=min(carried.redial.cap, LONGEST_REDIAL))
+        return attrs.evolve(carried, redial=redial)
+
+    return attrs.evolve(side, carriage=carriage)
 
 
 def config_of(entry: Entry, name: str, journal: str) -> Config:

@@ -12,7 +12,7 @@ from fleetgate.core.ids import RunId
 from fleetgate.core.routing import OPERATOR
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.fakes.small import LOCAL, open_small
+from fleetgate.gateway.fakes.small import LOCAL, LONGEST_REDIAL, open_small
 from fleetgate.gateway.testing import SeenHouse
 from fleetgate.protocols import agency, rvbox
 from fleetgate.transports.api import AddressError
@@ -37,6 +37,17 @@ async def test_a_controller_routes_the_operators_runs_to_its_worker(
         await trio.sleep(5)
         assert seen.entries["daemon"].named("retrying")
         assert small.drivers == []
+
+
+async def test_a_peer_that_is_away_for_long_is_dialled_soon_all_the_same(
+    autojump_clock: MockClock,
+) -> None:
+    seen = SeenHouse()
+    async with open_small(CLIENT, "fake", "memory:", seen):
+        await trio.sleep(600)
+    waits = seen.entries["daemon"].named("retrying")
+    assert len(waits) > 300
+    assert all(isinstance(each, float) and each <= LONGEST_REDIAL for each in waits)
 
 
 async def test_a_worker_routes_its_controllers_runs_to_the_local_pool() -> None:
