@@ -107,7 +107,7 @@ class PoolAdapters:
         if choice.adapter == "shell" or (choice.adapter == "cli" and command and not choice.target):
             ground = attrs.evolve(self._ground, directory=choice.directory)
             return Execution(run, spec, ground, reporter)
-        work = Work(run, spec, reporter)
+        work = Work(run, spec, reporter, choice.session)
         if choice.adapter == "mock":
             return Task(work, self._stage.perform, "mock", takes_input=True)
         jobs = self._cli if choice.adapter == "cli" else self._models

@@ -17,7 +17,6 @@ from fleetgate.core.events import (
     Outcome,
     Reason,
     RunState,
-    SessionOpened,
 )
 from fleetgate.gateway.local.choosing import Choice
 from fleetgate.gateway.local.cli_answer import Answer
@@ -112,7 +111,8 @@ class CliAdapter:
             if not session and any(SESSION in arg for arg in profile.args):
                 said = f"the profile {question.name} needs a session, and the run names none"
                 raise Declined("invalid_argument", said)
-        if question.choice.must_exist and not self._exists(question):
+        keeps = profile.persistent or profile.mode == "resume"
+        if question.choice.must_exist and keeps and not self._exists(question):
             said = f"the profile {question.name} has no session of this id here"
             raise Declined("session_not_found", said)
         if profile.terminal and question.fed:
@@ -223,8 +223,6 @@ class CliAdapter:
 
     def _tell_the_start(self, question: Question, work: Work, talker: Talker) -> None:
         work.started(talker.group.pid)
-        if question.session and (question.profile.persistent or question.profile.mode == "resume"):
-            work.tell(SessionOpened(question.session))
         _tell_what_is_left_out(work)
 
     async def _exchange(self, question: Question, talker: Talker, answer: Answer) -> bool:

@@ -35,9 +35,6 @@ class Models:
         prompt = spec.input
         if not isinstance(prompt, Prompt):
             raise Declined("unsupported_input", f"{choice.adapter} takes prompts only")
-        if choice.must_exist:
-            said = f"{choice.adapter} keeps no sessions: messages carry a conversation"
-            raise Declined("session_not_found", said)
         if choice.adapter == "ollama":
             settings = with_pushed(self._ollama, choice.config)
             model = _model(choice, prompt, settings.model)

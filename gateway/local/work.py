@@ -23,6 +23,7 @@ from fleetgate.core.events import (
     RunFinished,
     RunStarted,
     RunState,
+    SessionOpened,
 )
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.json import Json
@@ -104,6 +105,8 @@ class Work:
     run: RunId
     spec: c.RunSpec
     reporter: Reporter
+    session: str = ""
+    """The session that the run is of, in the words of whoever asked; empty: of none."""
     inputs: InputQueue = attrs.field(factory=InputQueue)
     _open: dict[str, trio.Event] = attrs.field(factory=dict[str, trio.Event])
 
@@ -112,8 +115,11 @@ class Work:
         self.reporter.record(self.run, event)
 
     def started(self, pid: int | None = None) -> None:
-        """The work itself begins."""
+        """The work itself begins. From now on its session exists, whether or not the adapter keeps
+        anything of it: another run may ask for one that does."""
         self.tell(RunStarted(pid))
+        if self.session:
+            self.tell(SessionOpened(self.session))
 
     async def wait_room(self) -> None:
         """Wait while the journal has too much to write. Always a checkpoint."""

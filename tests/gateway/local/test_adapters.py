@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from fleetgate.core.commands import Input, Prompt, RunSpec, ShellCommand
-from fleetgate.core.events import OutputProduced, Reason, RunStarted, RunState
+from fleetgate.core.events import OutputProduced, Reason, RunStarted, RunState, SessionOpened
 from fleetgate.core.ids import RunId, SessionId
 from fleetgate.gateway.local.adapters import ShellOnly, open_adapters
 from fleetgate.gateway.local.cli_profile import CliProfile, CompletionMarker
@@ -53,6 +53,23 @@ async def test_a_prompt_for_a_profile(told, tmp_path: Path) -> None:
     async with open_adapters(pool, tmp_path, Stage(), fail) as opened:
         await opened.begin(RUN, RunSpec(Prompt("hello")), told).run()
     assert told.text == "hello\n"
+
+
+@pytest.mark.parametrize("adapter", ["mock", "cli"])
+async def test_a_session_exists_once_a_run_of_it_has_started(
+    told, tmp_path: Path, adapter: str
+) -> None:
+    """Also where the adapter keeps nothing of it: who asked for it once may ask for it again."""
+    pool = LocalPool("here", ("mock", "cli"), cli={"cat": CliProfile("cat")})
+    profile = {"adapter": adapter, "session": "s"}
+    async with open_adapters(pool, tmp_path, Stage(), fail) as opened:
+        for mode in ("create", "require"):
+            told = type(told)()
+            native = {"profile": {**profile, "session_mode": mode}}
+            await opened.begin(RUN, RunSpec(Prompt("x"), native=native), told).run()
+            assert told.outcome.state is RunState.SUCCEEDED
+            assert [type(each) for each in told.events[:2]] == [RunStarted, SessionOpened]
+            assert told.of(SessionOpened) == [SessionOpened("s")]
 
 
 async def test_what_is_declined_ends_without_a_start(told, tmp_path: Path) -> None:

@@ -71,8 +71,9 @@ class Agents:
         if profile:
             spec = attrs.evolve(spec, native={"profile": profile})
         told = self._make_told()
-        job = self._adapter.job(choose(spec, self._pool), spec)
-        return Task(Work(RUN, spec, told), job, "cli"), told
+        choice = choose(spec, self._pool)
+        job = self._adapter.job(choice, spec)
+        return Task(Work(RUN, spec, told, choice.session), job, "cli"), told
 
     def end(self, session: str) -> None:
         self._adapter.end_session(session)
