@@ -123,6 +123,21 @@ async def bridge(pair: str, autojump_clock: MockClock) -> AsyncIterator[Bridge]:
 
 
 @pytest.fixture
+def said() -> dict[str, tuple[e.Event, str]]:
+    """All kinds of things that a worker says, by their names in powers.toml, each with a word by
+    which it is known again."""
+    return {
+        "text": (e.TextProduced("said "), "said"),
+        "reasoning": (e.ReasoningProduced("thought "), "thought"),
+        "call": (e.ToolCalled("Bash", {"command": "called"}, "t1"), "called"),
+        "result": (e.ToolReturned("returned", True, "t1"), "returned"),
+        "stdout": (e.OutputProduced(Stream.STDOUT, b"printed\n"), "printed"),
+        "stderr": (e.OutputProduced(Stream.STDERR, b"complained\n"), "complained"),
+        "usage": (e.UsageReported(1234, 5678), "1234 5678"),
+    }
+
+
+@pytest.fixture
 def seen_as() -> Any:
     """As what a word is seen at the controller: the names of powers.toml."""
 

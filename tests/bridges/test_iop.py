@@ -19,115 +19,16 @@ from fleetgate.gateway.fidelity.member import Member
 from fleetgate.protocols.iop.settings import EdgeSettings
 
 OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
-FAILED = e.RunFinished(Outcome(RunState.FAILED, Reason.EXITED, exit_code=3))
 CANCELED = e.RunFinished(Outcome(RunState.CANCELED, Reason.CANCELED, signal="SIGTERM"))
-
-
-PAIRS = ["iop-iop", "agency-iop", "iop-rvbox", "rvbox-iop", "iop-kodelet", "kodelet-iop"]
-
-
-@pytest.fixture(params=[*PAIRS, "iop-agency"])
-async def iop_bridge(
-    request: pytest.FixtureRequest, autojump_clock: MockClock
-) -> AsyncIterator[Bridge]:
-    """A bridge with iop on one side, or on both."""
-    north, _, south = request.param.partition("-")
-    async with open_bridge(north, south) as made:
-        yield made
 
 
 def out(text: str, offset: int = 0) -> e.OutputProduced:
     return e.OutputProduced(Stream.STDOUT, text.encode(), offset)
 
 
-def shown(bridge, run) -> str:
-    """Everything that the controller saw, whichever kind of event carried it."""
-    parts = []
-    for recorded in bridge.events[run]:
-        match recorded.event:
-            case e.TextProduced(text=text):
-                parts.append(text)
-            case e.OutputProduced(data=data):
-                parts.append(data.decode())
-    return "".join(parts)
-
-
 async def begun(bridge, name: str = "r1"):
     run = await bridge.start(name, name)
     return run, await bridge.given(name)
-
-
-async def test_output_and_end_cross_the_bridge(iop_bridge, autojump_clock) -> None:
-    bridge = iop_bridge
-    run, at_host = await begun(bridge)
-    bridge.say(at_host, e.RunStarted(pid=7), out("hello "))
-    await trio.sleep(1)
-    bridge.say(at_host, out("wörld\n", 6), OK)
-    assert (await bridge.ended(run)).state is RunState.SUCCEEDED
-    assert shown(bridge, run) == "hello wörld\n"
-    bridge.check(run)
-
-
-async def test_output_is_seen_before_the_end(iop_bridge, autojump_clock) -> None:
-    bridge = iop_bridge
-    run, at_host = await begun(bridge)
-    bridge.say(at_host, e.RunStarted(), out("early"))
-    await trio.sleep(5)
-    assert shown(bridge, run) == "early"
-    bridge.say(at_host, OK)
-    await bridge.ended(run)
-    bridge.check(run)
-
-
-async def test_a_command_that_fails_says_how(iop_bridge, autojump_clock) -> None:
-    bridge = iop_bridge
-    run, at_host = await begun(bridge)
-    bridge.say(at_host, e.RunStarted(), FAILED)
-    outcome = await bridge.ended(run)
-    assert (outcome.state, outcome.exit_code) == (RunState.FAILED, 3)
-    bridge.check(run)
-
-
-async def test_a_cancel_reaches_the_worker_and_comes_back(iop_bridge, autojump_clock) -> None:
-    bridge = iop_bridge
-    run, at_host = await begun(bridge)
-    bridge.say(at_host, e.RunStarted())
-    await trio.sleep(1)
-    await bridge.controller.hub.submit(c.CancelRun(run))
-    await trio.sleep(1)
-    asked = [
-        order.command
-        for order in bridge.worker.port.orders
-        if isinstance(order.command, c.SignalRun | c.CancelRun)
-    ]
-    assert asked
-    bridge.say(at_host, CANCELED)
-    assert (await bridge.ended(run)).state is RunState.CANCELED
-    bridge.check(run)
-
-
-async def test_many_runs_at_once_keep_apart(iop_bridge, autojump_clock) -> None:
-    bridge = iop_bridge
-    names = [f"n{at}" for at in range(12)]
-    runs = {name: await bridge.start(name, name) for name in names}
-    for name in runs:
-        at_host = await bridge.given(name)
-        bridge.say(at_host, e.RunStarted(), *(out(f"{name}.", 0) for _ in range(20)), OK)
-    for name, run in runs.items():
-        await bridge.ended(run)
-        assert shown(bridge, run) == f"{name}." * 20
-        bridge.check(run)
-
-
-async def test_heartbeats_keep_a_long_run_alive(iop_bridge, autojump_clock) -> None:
-    bridge = iop_bridge
-    run, at_host = await begun(bridge)
-    bridge.say(at_host, e.RunStarted())
-    await trio.sleep(3600)
-    bridge.say(at_host, out("morning\n"), OK)
-    assert (await bridge.ended(run)).state is RunState.SUCCEEDED
-    assert shown(bridge, run) == "morning\n"
-    bridge.check(run)
 
 
 # --- cuts, with iop on both sides
@@ -154,7 +55,7 @@ SAID = [
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link[1])
 @pytest.mark.parametrize("when", range(len(SAID) + 1))
 async def test_a_link_that_is_cut_at_any_moment_loses_and_repeats_nothing(
-    chain: Bridge, autojump_clock: MockClock, link: tuple[str, str], when: int
+    chain: Bridge, autojump_clock: MockClock, words, link: tuple[str, str], when: int
 ) -> None:
     member, entry = link
     run, at_host = await begun(chain)
@@ -166,7 +67,7 @@ async def test_a_link_that_is_cut_at_any_moment_loses_and_repeats_nothing(
     if when == len(SAID):
         getattr(chain, member).cut(entry)
     assert (await chain.ended(run)).state is RunState.SUCCEEDED
-    assert shown(chain, run) == "one two three"
+    assert words(chain, run) == "one two three"
     assert len(chain.of_kind(run, e.RunStarted)) == 1
     assert len(chain.of_kind(run, e.ToolCalled)) == len(chain.of_kind(run, e.ToolReturned)) == 1
     assert chain.of_kind(run, e.GapFound) == []
@@ -175,7 +76,7 @@ async def test_a_link_that_is_cut_at_any_moment_loses_and_repeats_nothing(
 
 @pytest.mark.parametrize("when", range(len(SAID) + 1))
 async def test_a_gateway_that_is_restarted_at_any_moment_loses_and_repeats_nothing(
-    chain: Bridge, autojump_clock: MockClock, when: int
+    chain: Bridge, autojump_clock: MockClock, words, when: int
 ) -> None:
     run, at_host = await begun(chain)
     await trio.sleep(1)
@@ -186,7 +87,7 @@ async def test_a_gateway_that_is_restarted_at_any_moment_loses_and_repeats_nothi
         chain.say(at_host, *events)
         await trio.sleep(0.01 if step % 2 else 5)
     assert (await chain.ended(run)).state is RunState.SUCCEEDED
-    assert shown(chain, run) == "one two three"
+    assert words(chain, run) == "one two three"
     chain.check(run)
 
 

@@ -8,31 +8,12 @@ import trio
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.errors import Refusal
-from fleetgate.core.events import Decision, Outcome, Reason, RunState, Stream
+from fleetgate.core.events import Decision, Outcome, Reason, RunState
 from fleetgate.core.times import SECOND
 from fleetgate.gateway.fidelity.bridge import until
 
 OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
 CANCELED = e.RunFinished(Outcome(RunState.CANCELED, Reason.CANCELED, signal="SIGTERM"))
-
-SAID = {
-    "text": e.TextProduced("said "),
-    "reasoning": e.ReasoningProduced("thought "),
-    "call": e.ToolCalled("Bash", {"command": "called"}, "t1"),
-    "result": e.ToolReturned("returned", True, "t1"),
-    "stdout": e.OutputProduced(Stream.STDOUT, b"printed\n"),
-    "stderr": e.OutputProduced(Stream.STDERR, b"complained\n"),
-    "usage": e.UsageReported(1234, 5678),
-}
-WORDS = {
-    "text": "said",
-    "reasoning": "thought",
-    "call": "called",
-    "result": "returned",
-    "stdout": "printed",
-    "stderr": "complained",
-    "usage": "1234 5678",
-}
 
 
 async def begun(bridge, name: str = "r1", **spec):
@@ -60,15 +41,15 @@ async def test_output_arrives_whole_and_once(bridge, autojump_clock, words) -> N
 
 
 async def test_what_the_worker_says_is_seen_as_the_tables_say(
-    bridge, autojump_clock, expected, seen_as
+    bridge, autojump_clock, expected, seen_as, said
 ) -> None:
     run, at_worker = await begun(bridge)
-    for event in SAID.values():
+    for event, _ in said.values():
         bridge.say(at_worker, event)
         await trio.sleep(1)
     await finished(bridge, run, at_worker)
-    seen = {said: seen_as(bridge, run, word) for said, word in WORDS.items()}
-    assert seen == {said: {expected.arrives(said)} - {""} for said in SAID}
+    seen = {kind: seen_as(bridge, run, word) for kind, (_, word) in said.items()}
+    assert seen == {kind: {expected.arrives(kind)} - {""} for kind in said}
 
 
 @pytest.mark.parametrize("decision", [Decision.ALLOW_ONCE, Decision.DENY])

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.events import Decision, Outcome, Reason, RunState, Stream
+from fleetgate.core.events import Decision, Outcome, Reason, RunState
 from fleetgate.core.journal.sqlite import connect, open_sqlite_journal
 from fleetgate.gateway.fidelity.bridge import open_bridge, until
 
@@ -73,41 +73,21 @@ async def test_a_lost_link_comes_back_and_the_run_goes_on_where_its_protocol_can
     await goes_on(bridge, words, run, at_worker, "while it was gone\n")
 
 
-SAID = {
-    "text": e.TextProduced("said "),
-    "reasoning": e.ReasoningProduced("thought "),
-    "call": e.ToolCalled("Bash", {"command": "called"}, "t1"),
-    "result": e.ToolReturned("returned", True, "t1"),
-    "stdout": e.OutputProduced(Stream.STDOUT, b"printed\n"),
-    "stderr": e.OutputProduced(Stream.STDERR, b"complained\n"),
-    "usage": e.UsageReported(1234, 5678),
-}
-WORDS = {
-    "text": "said",
-    "reasoning": "thought",
-    "call": "called",
-    "result": "returned",
-    "stdout": "printed",
-    "stderr": "complained",
-    "usage": "1234 5678",
-}
-
-
 @pytest.mark.parametrize("link", ["gui", "hosts"])
 async def test_all_that_is_said_while_a_link_is_lost_comes_once_it_is_back(
-    bridge, autojump_clock, expected, seen_as, link: str
+    bridge, autojump_clock, expected, seen_as, said, link: str
 ) -> None:
     run, at_worker = await begun(bridge)
     bridge.gateway.cut(link)
     if not expected.outlives[link]:
         await is_gone(bridge, run, at_worker)
         return
-    bridge.say(at_worker, *SAID.values())
+    bridge.say(at_worker, *(event for event, _ in said.values()))
     await trio.sleep(30)
     bridge.say(at_worker, OK)
     await bridge.ended(run)
-    seen = {said: seen_as(bridge, run, word) for said, word in WORDS.items()}
-    assert seen == {said: {expected.arrives(said)} - {""} for said in SAID}
+    seen = {kind: seen_as(bridge, run, word) for kind, (_, word) in said.items()}
+    assert seen == {kind: {expected.arrives(kind)} - {""} for kind in said}
     assert len(bridge.ordered(at_worker, c.StartRun)) == 1
 
 
