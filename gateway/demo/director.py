@@ -31,6 +31,32 @@ class DemoFailed(Exception):
     """The show could not be played to its end. The text says what was waited for."""
 
 
+class News:
+    """What has come of the processes, to wait for: `patience` seconds for any one thing. `still`
+    says what is open where it was in vain."""
+
+    def __init__(self, patience: float, still: Callable[[], str] = lambda: "") -> None:
+        self._patience = patience
+        self._still = still
+        self._told = trio.Event()
+
+    def tell(self) -> None:
+        """Something has come."""
+        self._told.set()
+        self._told = trio.Event()
+
+    async def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until it holds.
+
+        Raises: `DemoFailed`.
+        """
+        with trio.move_on_after(self._patience) as scope:
+            while not holds():
+                await self._told.wait()
+        if scope.cancelled_caught:
+            raise DemoFailed(f"waited {self._patience:.0f} s in vain for {what}{self._still()}")
+
+
 def last_words(root: Path, child: Child) -> DemoFailed:
     """What a process had to say that ended by itself."""
     log = root / f"{child.name}.log"
@@ -69,7 +95,7 @@ class Director:
         self._lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._answers: dict[str, dict[str, Any]] = {}
         self._ready: set[str] = set()
-        self._news = trio.Event()
+        self._news = News(PATIENCE)
         self._killed = False
         self.restarts = 0
 
@@ -105,7 +131,7 @@ class Director:
         await self._start_gateway(nursery)
         await self._send(client, cases.STDIN, "green")
         await self._start_run(client, cases.AFTER)
-        await self._until(lambda: not self._open(), "every run to end")
+        await self._news.until(lambda: not self._open(), "every run to end")
 
     async def _start_gateway(self, nursery: trio.Nursery) -> Child:
         child = await self._home.start(
@@ -129,7 +155,7 @@ class Director:
             environment={cases.MARKS: str(self._stage.marks)},
         )
         nursery.start_soon(self._listen, child)
-        await self._until(lambda: "host" in self._ready, "the host to be ready")
+        await self._news.until(lambda: "host" in self._ready, "the host to be ready")
         self._show.say(f"rvbox host daemon: pid {child.pid}, dials {self._stage.host_url}")
 
     async def _start_client(self, nursery: trio.Nursery) -> Child:
@@ -138,7 +164,7 @@ class Director:
             *("fake", "agency-client", "--socket", str(self._stage.socket)),
         )
         nursery.start_soon(self._listen, child)
-        await self._until(lambda: "client" in self._ready, "the client to be ready")
+        await self._news.until(lambda: "client" in self._ready, "the client to be ready")
         self._show.say(f"agency client: pid {child.pid}, on {self._stage.socket}")
         return child
 
@@ -154,8 +180,7 @@ class Director:
                     self._answers[line["id"]] = line
                 case _:
                     pass
-            self._news.set()
-            self._news = trio.Event()
+            self._news.tell()
         await child.process.wait()
         raise last_words(self._stage.root, child)
 
@@ -164,7 +189,7 @@ class Director:
         given = {"prompt": case.prompt, "provider": "claude", "model": case.model}
         op = f"start {case.name}"
         await client.tell(op="start", id=op, run=case.name, input=given, interactive=True)
-        await self._until(lambda: op in self._answers, f"run {case.name} to be accepted")
+        await self._news.until(lambda: op in self._answers, f"run {case.name} to be accepted")
         if not self._answers[op]["ok"]:
             raise DemoFailed(f"run {case.name} was refused: {self._answers[op]['error']}")
         await client.tell(op="follow", id=f"follow {case.name}", run=case.name, after=0)
@@ -174,7 +199,7 @@ class Director:
         await client.tell(op="send", id=f"send {text}", run=case.name, text=text, newline=True)
 
     async def _saw(self, case: Case, text: str) -> None:
-        await self._until(lambda: text in self._text(case), f"{text!r} from run {case.name}")
+        await self._news.until(lambda: text in self._text(case), f"{text!r} from run {case.name}")
 
     def _text(self, case: Case) -> str:
         """The last output of a run, enough of it to find a line in."""
@@ -187,13 +212,6 @@ class Director:
             for case in cases.CASES
             if not any(line["type"] == "RunFinished" for line in self._lines[case.name])
         ]
-
-    async def _until(self, holds: Callable[[], bool], what: str) -> None:
-        with trio.move_on_after(PATIENCE) as scope:
-            while not holds():
-                await self._news.wait()
-        if scope.cancelled_caught:
-            raise DemoFailed(f"waited {PATIENCE:.0f} s in vain for {what}")
 
     def _judge(self, case: Case) -> Judgement:
         return judge(case, self._lines[case.name], self._stage.executed(case.name))

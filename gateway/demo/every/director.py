@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import trio
 
 from fleetgate.gateway.demo.children import Child, Cradle
-from fleetgate.gateway.demo.director import DemoFailed, last_words
+from fleetgate.gateway.demo.director import DemoFailed, News, last_words
 from fleetgate.gateway.demo.every.judge import Verdict, end_of, judge, said_in
 from fleetgate.gateway.demo.every.scenes import AFTER, QUICK, SCENES, TICKER, Scene
 from fleetgate.gateway.demo.every.speakers import PAIRS, SECRET, SPEAKERS, TOKEN, Pair
@@ -44,7 +43,7 @@ class EveryDirector:
         self._lines: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         self._answers: dict[tuple[str, str], dict[str, Any]] = {}
         self._workers: set[str] = set()
-        self._news = trio.Event()
+        self._news = News(PATIENCE, self._still)
         self._killed = False
         self.restarts = 0
 
@@ -71,16 +70,18 @@ class EveryDirector:
         self._show.say(f"{len(controllers)} controllers and {len(SPEAKERS)} workers started")
         await self._begin(controllers, QUICK)
         await self._begin(controllers, TICKER)
-        await self._until(lambda: not self._open(QUICK), "every quick run to end")
-        await self._until(lambda: all(self._said(pair) for pair in PAIRS), "every ticker's word")
+        await self._news.until(lambda: not self._open(QUICK), "every quick run to end")
+        await self._news.until(
+            lambda: all(self._said(pair) for pair in PAIRS), "every ticker's word"
+        )
         self._show.say(f"kill -9 {gateway.pid}: the gateway, with {len(PAIRS)} runs at work")
         self._killed = True
         await gateway.kill()
         self.restarts += 1
         await self._start_gateway(nursery)
-        await self._until(lambda: not self._open(TICKER), "every ticker to end")
+        await self._news.until(lambda: not self._open(TICKER), "every ticker to end")
         await self._begin(controllers, AFTER)
-        await self._until(lambda: not self._open(AFTER), "every run after the restart to end")
+        await self._news.until(lambda: not self._open(AFTER), "every run after the restart to end")
 
     async def _start_gateway(self, nursery: trio.Nursery) -> Child:
         child = await self._home.start(
@@ -114,8 +115,7 @@ class EveryDirector:
                 self._show.event(pair, scenes[line["run"]], line)
             elif line.get("id") is not None:
                 self._answers[pair.name, line["id"]] = line
-            self._news.set()
-            self._news = trio.Event()
+            self._news.tell()
         raise last_words(self._stage.root, child)
 
     async def _begin(self, controllers: dict[str, Child], scene: Scene) -> None:
@@ -125,7 +125,7 @@ class EveryDirector:
             child, given = controllers[pair.name], pair.north.run_of(scene.word)
             await child.tell(op="start", id=scene.word, run=scene.word, input=given)
             await child.tell(op="follow", id=f"follow {scene.word}", run=scene.word, after=0)
-        await self._until(lambda: not self._unanswered(scene), f"{scene.word} to be accepted")
+        await self._news.until(lambda: not self._unanswered(scene), f"{scene.word} to be accepted")
         for pair in PAIRS:
             answer = self._answers[pair.name, scene.word]
             if not answer["ok"]:
@@ -145,13 +145,8 @@ class EveryDirector:
             if end_of(self._lines[pair.name, scene.word]) is None
         ]
 
-    async def _until(self, holds: Callable[[], bool], what: str) -> None:
-        with trio.move_on_after(PATIENCE) as scope:
-            while not holds():
-                await self._news.wait()
-        if scope.cancelled_caught:
-            still = ", ".join(self._open(*SCENES)[:8])
-            raise DemoFailed(f"waited {PATIENCE:.0f} s in vain for {what}; still open: {still}")
+    def _still(self) -> str:
+        return f"; still open: {', '.join(self._open(*SCENES)[:8])}"
 
     def _judge(self, pair: Pair, scene: Scene) -> Verdict:
         return judge(pair, scene, self._lines[pair.name, scene.word])

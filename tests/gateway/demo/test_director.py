@@ -8,10 +8,12 @@ from typing import Any
 
 import attrs
 import pytest
+import trio
+from trio.testing import MockClock
 
 from fleetgate.gateway.demo.cases import Case
 from fleetgate.gateway.demo.children import Cradle
-from fleetgate.gateway.demo.director import DemoFailed, Director
+from fleetgate.gateway.demo.director import DemoFailed, Director, News
 from fleetgate.gateway.demo.stage import Stage, set_stage
 
 
@@ -33,6 +35,24 @@ def stage() -> Iterator[Stage]:
     made = set_stage()
     yield made
     shutil.rmtree(made.root)
+
+
+async def test_what_is_waited_for_comes_or_it_is_said_what_did_not(
+    autojump_clock: MockClock,
+) -> None:
+    heard: list[str] = []
+    news = News(30, lambda: "; still open: a")
+
+    async def hear(word: str) -> None:
+        await trio.sleep(29)
+        heard.append(word)
+        news.tell()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hear, "a")
+        await news.until(lambda: heard == ["a"], "a")
+    with pytest.raises(DemoFailed, match=r"^waited 30 s in vain for b; still open: a$"):
+        await news.until(lambda: "b" in heard, "b")
 
 
 async def test_a_process_that_ends_by_itself_ends_the_show(stage: Stage) -> None:
