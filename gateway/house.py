@@ -19,7 +19,7 @@ from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_local import state_of
-from fleetgate.gateway.keeper import EntryObserver, Keeper, Surroundings
+from fleetgate.gateway.keeper import EntryObserver, Keeper, Surroundings, Wrap, bare
 from fleetgate.gateway.local.keeper import LocalKeeper, PoolObserver
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.router import RouteTable
@@ -73,7 +73,7 @@ class _Room:
 
 class House:
     """The entries at work in one nursery, which is its owner's. `local` are pools whose
-    workers come through no entry, with the inputs that they take."""
+    workers come through no entry, with the inputs that they take. `wrap` is put around links."""
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class House:
         observer: HouseObserver,
         nursery: trio.Nursery,
         local: Mapping[str, frozenset[InputKind]] | None = None,
+        wrap: Wrap = bare,
     ) -> None:
         self.hub = hub
         self._journal = journal
@@ -92,6 +93,7 @@ class House:
         self._observer = observer
         self._nursery = nursery
         self._local = local or {}
+        self._wrap = wrap
         self._rooms: dict[str, _Room] = {}
         self._instances: dict[str, str] = {}
         self._memory: dict[str, str] = {}
@@ -181,6 +183,7 @@ class House:
             random.random,
             self._memory,
             self._remember,
+            self._wrap,
         )
         return Keeper(
             entry, entry.side(self._adapters[entry.protocol]), around, self._observer.entry(entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import attrs
 import trio
@@ -55,6 +55,15 @@ class EntryObserver(Protocol):
         ...
 
 
+Wrap: TypeAlias = Callable[[Entry, Link], Link]
+"""What is put around each link of an entry before it is driven: a tap, faults."""
+
+
+def bare(entry: Entry, link: Link) -> Link:
+    """Nothing is."""
+    return link
+
+
 @attrs.frozen(slots=True)
 class Surroundings:
     """What every entry shares. `instance` is an entry's durable id, by name; `memory` is what
@@ -67,6 +76,7 @@ class Surroundings:
     random: Callable[[], float]
     memory: Mapping[str, str] = NOTHING
     remember: Callable[[str, str], None] = lambda name, text: None
+    wrap: Wrap = bare
 
 
 class Keeper:
@@ -171,9 +181,10 @@ class Keeper:
 
     async def _drive(self, link: Link) -> Ended:
         """Drive a link to its end. An adapter's fault ends its link, not the gateway (I11)."""
+        around = self._around
+        link = around.wrap(self.entry, link)
         peer = link.opening.peer
         observer = self._observer.up(peer)
-        around = self._around
         try:
             connection = self._side.open(self.entry.settings)
             opening = self._opening(link)

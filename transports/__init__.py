@@ -16,6 +16,8 @@ carrier
     The task that owns one WebSocket, from the upgrade to the closed socket.
 fault
     Something that a wrapped link does wrong on purpose, for tests.
+tap
+    A wrapped link that tells somebody of each frame. (Under a WebSocket another counts bytes.)
 
 `open.py` is the door: an address and options in, a listener or a dialer out. `testing.py` proves
 a carriage. This room imports no other.

@@ -22,6 +22,7 @@ from fleetgate.gateway.config import Config
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.house import House, HouseObserver, router_of
+from fleetgate.gateway.keeper import Wrap, bare
 from fleetgate.gateway.registry import adapters, open_journal
 from fleetgate.gateway.settings import GatewaySettings
 from fleetgate.protocols.api import Adapter, Side
@@ -58,6 +59,7 @@ async def open_small(
     observer: HouseObserver,
     inputs: frozenset[InputKind] = frozenset(),
     watch: Callable[[WorkerStatus], None] = lambda _: None,
+    wrap: Wrap = bare,
 ) -> AsyncGenerator[Small, None]:
     """A small gateway with one entry: a worker's entry is routed to from the operator, a
     controller's entry leads to the local pool, whose workers take `inputs`. `watch` is told of
@@ -74,7 +76,7 @@ async def open_small(
         trio.open_nursery() as nursery,
     ):
         hub.watch_workers(watch)
-        house = House(hub, opened, clock, known, observer, nursery, local)
+        house = House(hub, opened, clock, known, observer, nursery, local, wrap)
         errors = await house.apply(config)
         if errors:
             raise errors[0]

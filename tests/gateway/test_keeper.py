@@ -35,6 +35,7 @@ from fleetgate.protocols.api import Steps
 from fleetgate.transports.api import DialRefused, Link, LinkError, Options
 from fleetgate.transports.grpc_testing import prefixed, raw_client
 from fleetgate.transports.open import open_dialer, open_listener
+from fleetgate.transports.tap import Crossed, Frames, TappedLink
 
 OPTIONS = Options("varint", 1 << 16)
 LISTENER = Entry("north", "gui", "plain", "memory:gui", True, PlainSettings())
@@ -378,3 +379,39 @@ async def test_case_5_a_registration_starts_the_backoff_anew(
             await trio.sleep(0.035)
             nursery.cancel_scope.cancel()
     assert seen.named("retrying")[:4] == [0.01, 0.02, 0.01, 0.01]
+
+
+@pytest.mark.parametrize("listens", [True, False])
+async def test_what_is_put_around_a_link_sees_its_frames(
+    hub: Hub, listens: bool, autojump_clock: MockClock
+) -> None:
+    told = Frames()
+    around = Surroundings(
+        hub,
+        TrioClock(),
+        "gw",
+        lambda name: f"id-of-{name}",
+        lambda: 1.0,
+        wrap=lambda entry, link: TappedLink(link, told),
+    )
+    entry = attrs.evolve(LISTENER if listens else DIALER, address="memory:wrapped")
+    keeper = Keeper(entry, plain_adapter().northbound, around, SeenEntry())
+
+    async def talk(link: Link) -> None:
+        await link.send(b"over there")
+        await trio.sleep(1)
+        await link.close(None)
+
+    async with trio.open_nursery() as nursery:
+        if listens:
+            await nursery.start(keeper.run)
+            await talk(await dial("memory:wrapped"))
+        else:
+            async with open_listener("memory:wrapped", OPTIONS) as listener:
+                nursery.start_soon(listener.serve, talk)
+                await nursery.start(keeper.run)
+                await trio.sleep(2)
+        nursery.cancel_scope.cancel()
+    assert ("in", b"over there") in [
+        (each.way, each.frame) for each in told if isinstance(each, Crossed)
+    ]
