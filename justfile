@@ -34,6 +34,10 @@ imports:
 test *args:
     {{ bin }}/python -P -m pytest {{ args }}
 
+# the tests that run a whole program for many seconds, which `just test` leaves out
+slow *args:
+    {{ bin }}/python -P -m pytest -n 0 -m slow {{ args }}
+
 # the tests with branch coverage, and the gate on it
 cov: (test "--cov" "--cov-report=") cov-report
 

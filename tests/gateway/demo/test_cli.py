@@ -48,6 +48,7 @@ def test_a_command_line_that_makes_no_sense_is_exit_code_2(
     assert "use --keep without it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_with_keep_everything_is_left_running_and_it_says_how_to_look_around_and_end_it(
     place: Path,
 ) -> None:

@@ -42,6 +42,7 @@ def test_one_pair_as_lines(capsys) -> None:
     assert [line["verdict"] for line in output] == ["carried", "carried"]
 
 
+@pytest.mark.slow
 def test_a_page_is_kept_and_what_is_worse_than_it_is_named(tmp_path: Path, capsys) -> None:
     """The other bridges: `just fidelity-check`."""
     assert run(["rvbox", "rvbox", "--check", str(PAGE)]) == 0

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fleetgate.gateway.demo.every.scenes import SCENES
 from fleetgate.gateway.demo.every.speakers import PAIRS
 
 
+@pytest.mark.slow
 def test_no_bridge_loses_anything_or_says_it_twice(place: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "fleetgate", "demo", "--all", "--json"],
