@@ -24,9 +24,11 @@ class Accepted:
 
 @attrs.frozen(slots=True)
 class RunList:
-    """Runs, ordered by id in byte order."""
+    """Runs, ordered by id in byte order. `more`: the page is full and others follow; ask for
+    those after the last one."""
 
     runs: tuple[Run, ...]
+    more: bool = False
 
 
 @attrs.frozen(slots=True)

@@ -318,11 +318,15 @@ class ListRuns:
 
     `open_only` leaves ended runs out. `unacknowledged` keeps of the ended ones only
     those whose controller has not acknowledged the last event.
+    A page of them: those whose id is above `after` in byte order, at most `limit`, 1 or more
+    (None: all).
     """
 
     link: str | None = None
     open_only: bool = False
     unacknowledged: bool = False
+    after: str = ""
+    limit: int | None = None
 
 
 @attrs.frozen(slots=True)

@@ -18,7 +18,7 @@ import trio
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.acknowledging import Acknowledging
-from fleetgate.core.answers import Accepted, Admission, Answer, RunList, WorkerList
+from fleetgate.core.answers import Accepted, Admission, Answer, WorkerList
 from fleetgate.core.canceling import Canceling
 from fleetgate.core.commits import in_all
 from fleetgate.core.crew import Crew
@@ -29,12 +29,7 @@ from fleetgate.core.errors import ApprovalNotFound, Refusal, RunEnded
 from fleetgate.core.events import Event
 from fleetgate.core.follow import Follower
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
-from fleetgate.core.journal.api import (
-    Journal,
-    OpenRun,
-    Pressure,
-    RunFilter,
-)
+from fleetgate.core.journal.api import Journal, OpenRun, Pressure
 from fleetgate.core.json import Json
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.leftovers import Leftovers
@@ -163,8 +158,7 @@ class Hub:
                 run = await self._ledger.seen(command.run)
                 return Accepted(run, run)
             case c.ListRuns():
-                which = RunFilter(command.link, command.open_only, command.unacknowledged)
-                return RunList(tuple(await self._ledger.find(which)))
+                return await self._ledger.runs(command)
             case c.ListWorkers():
                 workers = self._roster.workers
                 return WorkerList(tuple(workers[id].status() for id in sorted(workers)))

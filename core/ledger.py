@@ -11,8 +11,10 @@ from weakref import WeakValueDictionary
 import attrs
 import trio
 
+from fleetgate.core.answers import RunList
+from fleetgate.core.commands import ListRuns
 from fleetgate.core.commits import Commits, in_all, readable, within
-from fleetgate.core.errors import IllegalTransition, RunNotFound, Unavailable
+from fleetgate.core.errors import IllegalTransition, InvalidArgument, RunNotFound, Unavailable
 from fleetgate.core.events import (
     Diagnosed,
     Event,
@@ -79,13 +81,25 @@ class Ledger:
         with readable():
             return await self.journal.knows(id, key)
 
-    async def find(self, which: RunFilter) -> Sequence[Run]:
+    async def runs(self, which: ListRuns) -> RunList:
         """Runs as committed.
 
-        Raises: `Unavailable`.
+        Raises: `InvalidArgument`, `Unavailable`.
         """
+        limit = which.limit
+        if limit is not None and limit < 1:
+            raise InvalidArgument(f"a page of runs has 1 or more of them; {limit} came")
+        try:
+            which.after.encode()
+        except UnicodeEncodeError:
+            raise InvalidArgument("the id to list runs after is not text") from None
+        wanted = RunFilter(which.link, which.open_only, which.unacknowledged)
         with readable():
-            return await self.journal.find(which)
+            # One more than asked for tells whether there are more.
+            found = await self.journal.find(
+                wanted, after=which.after, items=None if limit is None else limit + 1
+            )
+        return RunList(tuple(found[:limit]), limit is not None and len(found) > limit)
 
     async def seen(self, id: RunId) -> Run:
         """A run as committed, open or ended.

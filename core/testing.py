@@ -356,7 +356,14 @@ def commands() -> SearchStrategy[c.Command]:
         st.builds(c.StopLink, words(), st.sampled_from(c.StopMode)),
         st.builds(c.AcknowledgeRun, run_ids(), counts()),
         st.builds(c.DescribeRun, run_ids()),
-        st.builds(c.ListRuns, _perhaps(words()), st.booleans(), st.booleans()),
+        st.builds(
+            c.ListRuns,
+            _perhaps(words()),
+            st.booleans(),
+            st.booleans(),
+            words(),
+            _perhaps(st.integers(1, 9)),
+        ),
         st.builds(c.ListWorkers),
     )
 

@@ -199,8 +199,11 @@ class Journal(ABC):
         """A run as committed."""
 
     @abstractmethod
-    async def find(self, which: RunFilter) -> Sequence[Run]:
-        """Runs as committed, ordered by id in byte order."""
+    async def find(
+        self, which: RunFilter, *, after: str = "", items: int | None = None
+    ) -> Sequence[Run]:
+        """Runs as committed, ordered by id in byte order: those whose id is above `after`, at
+        most `items` of them (None: all). The cost is that of the runs that are answered."""
 
     @abstractmethod
     async def open_runs(self) -> Sequence[OpenRun]:

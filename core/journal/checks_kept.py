@@ -9,6 +9,7 @@ from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import (
     Append,
+    Journal,
     JournalConflict,
     MarkOrder,
     OpenOrder,
@@ -33,6 +34,7 @@ from fleetgate.core.journal.samples import (
     same,
     true,
 )
+from fleetgate.core.run import Run
 
 
 async def check_reading(open_journal: OpenJournal) -> None:
@@ -169,6 +171,17 @@ async def check_filters(open_journal: OpenJournal) -> None:
         same(await find(RunFilter("gui", unacknowledged=True)), pending, "runs not acknowledged")
         same(await find(RunFilter("cli")), ["cli/c"], "runs of another entry")
         same(await find(RunFilter("none")), [], "runs of no entry")
+        for which in (RunFilter(), RunFilter("gui"), RunFilter("gui", unacknowledged=True)):
+            same(await _paged(journal, which), list(await journal.find(which)), "runs, in pages")
+
+
+async def _paged(journal: Journal, which: RunFilter) -> list[Run]:
+    """The runs, two at a time."""
+    found: list[Run] = []
+    while page := await journal.find(which, after=found[-1].id if found else "", items=2):
+        true(len(page) <= 2, f"at most two runs, {len(page)} came")
+        found += page
+    return found
 
 
 async def check_orders(open_journal: OpenJournal) -> None:

@@ -169,10 +169,15 @@ class MemoryJournal(QueuedJournal):
         kept = self._runs.get(run)
         return None if kept is None else kept.run()
 
-    async def find(self, which: RunFilter) -> Sequence[Run]:
+    async def find(
+        self, which: RunFilter, *, after: str = "", items: int | None = None
+    ) -> Sequence[Run]:
         await trio.lowlevel.checkpoint()
+        start = after.encode()
         found = [kept for kept in self._runs.values() if _matches(kept.row, which)]
-        return [kept.run() for kept in sorted(found, key=lambda kept: kept.row.id.encode())]
+        found = [kept for kept in found if kept.row.id.encode() > start]
+        found.sort(key=lambda kept: kept.row.id.encode())
+        return [kept.run() for kept in found[:items]]
 
     async def open_runs(self) -> Sequence[OpenRun]:
         await trio.lowlevel.checkpoint()

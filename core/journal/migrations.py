@@ -72,7 +72,20 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-STEPS: Final[Sequence[Step]] = (_create,)
+_ORDERS: Final = (
+    # Runs are listed in pages, by id: of one entry, or of one entry those that are pending.
+    "CREATE INDEX runs_link ON runs (link, id)",
+    "DROP INDEX runs_pending",
+    "CREATE INDEX runs_pending ON runs (link, id) WHERE pending",
+)
+
+
+def _order_lists(connection: sqlite3.Connection) -> None:
+    for statement in _ORDERS:
+        connection.execute(statement)
+
+
+STEPS: Final[Sequence[Step]] = (_create, _order_lists)
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Step] = STEPS) -> None:

@@ -80,8 +80,10 @@ class SqliteJournal(QueuedJournal):
     async def get(self, run: RunId) -> Run | None:
         return await self._read(tables.get, run)
 
-    async def find(self, which: RunFilter) -> Sequence[Run]:
-        return await self._read(tables.find, which)
+    async def find(
+        self, which: RunFilter, *, after: str = "", items: int | None = None
+    ) -> Sequence[Run]:
+        return await self._read(tables.find, which, after, items)
 
     async def open_runs(self) -> Sequence[OpenRun]:
         return await self._read(tables.open_runs)

@@ -252,19 +252,29 @@ def get(connection: sqlite3.Connection, run: RunId) -> Run | None:
     return _run(rows[0]) if rows else None
 
 
-def find(connection: sqlite3.Connection, which: RunFilter) -> list[Run]:
+def find(
+    connection: sqlite3.Connection,
+    which: RunFilter,
+    after: str = "",
+    items: int | None = None,
+) -> list[Run]:
     """As `Journal.find`."""
-    wanted = ["1"]
-    values: list[str] = []
+    wanted = ["id > ?"]
+    values: list[str | int] = [after]
     if which.link is not None:
         wanted.append("link = ?")
         values.append(which.link)
     if which.open_only:
         wanted.append("open")
-    if which.unacknowledged:
+    if which.unacknowledged or which.open_only:  # what is open is pending too: one index does
         wanted.append("pending")
-    rows = connection.execute(f"{_RUN} WHERE {' AND '.join(wanted)} ORDER BY id", values)
+    values.append(_ALL if items is None else items)
+    rows = connection.execute(f"{_RUN} WHERE {' AND '.join(wanted)} ORDER BY id LIMIT ?", values)
     return [_run(row) for row in rows.fetchall()]
+
+
+_ALL: Final = -1
+"""No limit, as SQLite says it."""
 
 
 def open_runs(connection: sqlite3.Connection) -> list[OpenRun]:

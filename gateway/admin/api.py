@@ -40,9 +40,8 @@ from fleetgate.gateway.admin.http import Reply, Request, Send, Stream, error_rep
 from fleetgate.gateway.config_reader import nearest
 from fleetgate.gateway.render import Line, encode, event_line, run_line, worker_line
 
-PAGE: Final = 5000
-"""Runs of one answer: a few megabytes. The journal lists all of them for each page, so pages
-are large."""
+PAGE: Final = 500
+"""Runs of one answer: a few hundred kilobytes."""
 
 STATUSES: Final[Mapping[str, int]] = {
     "invalid_argument": 400,
@@ -145,15 +144,13 @@ class Api:
         limit = _number(query, "limit", PAGE)
         if not 1 <= limit <= PAGE:
             raise InvalidArgument(f"limit: expected 1 to {PAGE}")
-        which = c.ListRuns(query.get("link"), open_only=_flag(query, "open"))
+        link, after = query.get("link"), query.get("after", "")
+        which = c.ListRuns(link, open_only=_flag(query, "open"), after=after, limit=limit)
         answer = cast(RunList, await self._hub.submit(which))
-        if which.link is not None and not answer.runs:
-            await self._check_link(which.link)
-        after = query.get("after", "")
-        rest = [run for run in answer.runs if run.id > after]
-        page = rest[:limit]
-        more = page[-1].id if len(rest) > limit else None
-        return Reply({"runs": [run_line(run) for run in page], "next": more})
+        if link is not None and not answer.runs:
+            await self._check_link(link)
+        more = answer.runs[-1].id if answer.more else None
+        return Reply({"runs": [run_line(run) for run in answer.runs], "next": more})
 
     async def _check_link(self, link: str) -> None:
         """Refuse a name that no entry has. One that an earlier config had may have runs."""
@@ -161,7 +158,7 @@ class Api:
         known = [OPERATOR, *(each["entry"] for each in entries if each["facing"] == "north")]
         if link in known:
             return
-        answer = cast(RunList, await self._hub.submit(c.ListRuns(link)))
+        answer = cast(RunList, await self._hub.submit(c.ListRuns(link, limit=1)))
         if not answer.runs:
             hint = nearest(link, known)
             raise InvalidArgument(f"no [[north]] entry is named {link}, and no run is its; {hint}")

@@ -58,8 +58,18 @@ class ForgetsNumbers(MemoryJournal):
 
 
 class SortsBackwards(MemoryJournal):
-    async def find(self, which: RunFilter) -> Sequence[Run]:
-        return list(reversed(await super().find(which)))
+    async def find(
+        self, which: RunFilter, *, after: str = "", items: int | None = None
+    ) -> Sequence[Run]:
+        return list(reversed(await super().find(which, after=after, items=items)))
+
+
+class SkipsOneBetweenPages(MemoryJournal):
+    async def find(
+        self, which: RunFilter, *, after: str = "", items: int | None = None
+    ) -> Sequence[Run]:
+        found = await super().find(which, after=after)
+        return found[bool(after) :][:items]
 
 
 class ForgetsKeys(MemoryJournal):
@@ -81,6 +91,7 @@ class MixesSpaces(MemoryJournal):
         (KeepsHalfAGroup, checks_kept.check_one_sequence),
         (ForgetsNumbers, checks_kept.check_runs),
         (SortsBackwards, checks_kept.check_filters),
+        (SkipsOneBetweenPages, checks_kept.check_filters),
         (ForgetsKeys, checks_kept.check_keys),
         (MixesSpaces, checks_kept.check_notes),
     ],

@@ -62,7 +62,9 @@ class HandJournal(QueuedJournal):
     async def get(self, run: RunId) -> Run | None:
         raise NotImplementedError
 
-    async def find(self, which: RunFilter) -> Sequence[Run]:
+    async def find(
+        self, which: RunFilter, *, after: str = "", items: int | None = None
+    ) -> Sequence[Run]:
         raise NotImplementedError
 
     async def open_runs(self) -> Sequence[OpenRun]:

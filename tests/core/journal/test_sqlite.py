@@ -28,6 +28,7 @@ from fleetgate.core.journal.api import (
     RunFilter,
 )
 from fleetgate.core.journal.checks_kept import check_reopened
+from fleetgate.core.journal.migrations import STEPS
 from fleetgate.core.journal.samples import Answers, make_events, make_run
 from fleetgate.core.journal.sqlite import SqliteJournal, open_sqlite_journal
 from fleetgate.core.journal.testing import CHECKS, Check, check_failing
@@ -164,7 +165,7 @@ async def test_a_newer_journal_is_refused_and_let_go(tmp_path: Path) -> None:
         connection.execute("UPDATE meta SET value = 99 WHERE name = 'version'")
         with pytest.raises(JournalTooNew, match="version 99"):
             await open_and_leave(path)
-        connection.execute("UPDATE meta SET value = 1 WHERE name = 'version'")
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'version'", (len(STEPS),))
     await open_and_leave(path)
 
 

@@ -110,6 +110,26 @@ def test_i9_no_statement_looks_at_every_row(connection: sqlite3.Connection) -> N
         assert not whole, statement
 
 
+@pytest.mark.parametrize(
+    "which",
+    [
+        RunFilter(),
+        RunFilter("gui"),
+        RunFilter("gui", open_only=True),
+        RunFilter("gui", unacknowledged=True),
+    ],
+)
+def test_i9_a_page_of_runs_costs_a_page(connection: sqlite3.Connection, which: RunFilter) -> None:
+    """It is read from where it begins, in order: nothing is sorted or read to be left out."""
+    with traced(connection) as ran:
+        tables.find(connection, which, "gui/a", 9)
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ran[0]}")]
+    assert "id>?" in plan[0], plan
+    assert which.link is None or "link=? AND id>?" in plan[0], plan
+    assert which.unacknowledged is which.open_only or "runs_pending" in plan[0], plan
+    assert not any("TEMP B-TREE" in step for step in plan), plan
+
+
 def _of_few(step: str) -> bool:
     """Whether a scan is of an index's part, or of the rows that the statement itself lists."""
     return "USING INDEX" in step or "CONSTANT ROW" in step

@@ -171,6 +171,8 @@ async def test_runs_come_in_pages(api: Api, hub: Hub, worker: HandWorker) -> Non
     page = await _get(api, "v1|runs", limit="2", after="north/a")
     assert [run["run"] for run in page["runs"]] == ["north/b", "north/c"]
     assert page["next"] is None
+    page = await _get(api, "v1|runs", limit="1", after="north/b", link="north")
+    assert ([run["run"] for run in page["runs"]], page["next"]) == (["north/c"], None)
     assert len((await _get(api, "v1|runs", link="north"))["runs"]) == 3
     run = RunId("north/a")
     worker.record(run, DONE, seq=1)
