@@ -357,12 +357,7 @@ def commands() -> SearchStrategy[c.Command]:
         st.builds(c.AcknowledgeRun, run_ids(), counts()),
         st.builds(c.DescribeRun, run_ids()),
         st.builds(
-            c.ListRuns,
-            _perhaps(words()),
-            st.booleans(),
-            st.booleans(),
-            words(),
-            _perhaps(st.integers(1, 9)),
+            c.ListRuns, _perhaps(words()), *[st.booleans()] * 2, words(), _perhaps(st.just(9))
         ),
         st.builds(c.ListWorkers),
     )
