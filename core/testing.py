@@ -356,9 +356,7 @@ def commands() -> SearchStrategy[c.Command]:
         st.builds(c.StopLink, words(), st.sampled_from(c.StopMode)),
         st.builds(c.AcknowledgeRun, run_ids(), counts()),
         st.builds(c.DescribeRun, run_ids()),
-        st.builds(
-            c.ListRuns, _perhaps(words()), *[st.booleans()] * 2, words(), _perhaps(st.just(9))
-        ),
+        st.builds(c.ListRuns, _perhaps(words()), *[st.booleans()] * 2, words(), _perhaps(counts())),
         st.builds(c.ListWorkers),
     )
 
