@@ -33,11 +33,11 @@ from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import inquiries as q
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import Refused, end_call, of_refusal
-from fleetgate.protocols.iop.heard import LARGEST
 from fleetgate.protocols.iop.narrator import Narrator
 from fleetgate.protocols.iop.northbound import to_cancel
 from fleetgate.protocols.iop.settings import ANYBODY, EdgeSettings, NorthSettings
 from fleetgate.protocols.iop.telling import cut
+from fleetgate.protocols.iop.told import LARGEST
 from fleetgate.protocols.iop.translate import check_ids, to_spec, wire_id
 from fleetgate.protocols.iop.watched import Watched
 
