@@ -28,7 +28,7 @@ from fleetgate.core.roster import Roster, Worker
 from fleetgate.core.run import Run
 from fleetgate.core.sessions import continued
 from fleetgate.core.slots import Slot
-from fleetgate.core.worker import Liveness
+from fleetgate.core.worker import NAMED, Liveness
 
 START = OrderNumber(0)
 
@@ -46,7 +46,7 @@ class Dispatcher:
     def check(self, run: Run, asked: c.StartRunIf) -> None:
         """Whether a new run may be accepted as it was asked for.
 
-        Raises: `SessionNotFound`, `Unavailable`, `ResourceExhausted`.
+        Raises: `SessionNotFound`, `Unavailable`, `NotAccepted`, `ResourceExhausted`.
         """
         if asked.session_exists and self._roster.sessions.home(run) is None:
             raise SessionNotFound(f"no session has the id {continued(run) or '(none)'}")
@@ -55,6 +55,8 @@ class Dispatcher:
         here = [w for w in self._roster.candidates(run) if w.port is not None]
         if not here:
             raise Unavailable("no worker is connected that this run may go to; try again later")
+        for worker in here if NAMED in run.work.labels else ():
+            worker.info.check_accepts(run.work.labels)
         if not any(w.liveness is Liveness.CONNECTING or w.takes_runs for w in here):
             raise ResourceExhausted(
                 "every worker that this run may go to has all the runs it takes"

@@ -70,6 +70,12 @@ class UnsupportedInput(Refusal):
     code = "unsupported_input"
 
 
+class NotAccepted(Refusal):
+    """The worker that was named is here, and does not take what the labels ask for."""
+
+    code = "not_accepted"
+
+
 class NoRoute(Refusal):
     """No route leads from this entry to a worker."""
 

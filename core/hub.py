@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Protocol
 
 import attrs
@@ -58,9 +59,11 @@ class Router(Protocol):
         """
         ...
 
-    def pools(self, link: str) -> Mapping[str, tuple[str, ...]]:
-        """The southbound entries that runs of `link` may go to, each with the provider names
-        that its routes select it by."""
+    def pools(
+        self, link: str, labels: Mapping[str, str] | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
+        """The southbound entries that runs of `link`, or those of them with these labels, may go
+        to, each with the provider names that its routes select it by."""
         ...
 
     def denies(self, link: str, pool: str) -> bool:
@@ -130,9 +133,8 @@ class Hub:
             case c.DescribeRun() | c.ListRuns() | c.ListWorkers():
                 return await self._look(command)
             case c.ProbeWorkers() | c.ReadUsage():
-                return await self._questions.put(
-                    command, self.router.pools(command.link), self._roster
-                )
+                pools = partial(self.router.pools, command.link)
+                return await self._questions.put(command, pools, self._roster)
             case c.EndSession():
                 await self._canceling.end_session(command)
                 return Accepted()

@@ -62,7 +62,9 @@ class OneWay:
             raise NoRoute(f"no route from {link}")
         return POOL, spec
 
-    def pools(self, link: str) -> Mapping[str, tuple[str, ...]]:
+    def pools(
+        self, link: str, labels: Mapping[str, str] | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
         """The one pool."""
         return {POOL: ("claude",)}
 

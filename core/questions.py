@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import TypeVar
 
@@ -38,17 +38,20 @@ class Questions:
     async def put(
         self,
         question: ProbeWorkers | ReadUsage,
-        pools: Mapping[str, tuple[str, ...]],
+        pools_of: Callable[..., Mapping[str, tuple[str, ...]]],
         roster: Roster,
     ) -> Answer:
-        """Ask every worker of `pools`, side by side, and join what they say; a provider that
+        """Ask every worker of the pools, side by side, and join what they say; a provider that
         several report on is told of once, installed before missing. A pool whose workers do
-        not answer questions speaks by its routes' provider names.
+        not answer questions speaks by its routes' provider names. `pools_of` answers the pools,
+        or those for some labels.
 
-        Raises: `Unavailable`: one was to be asked, and none is here, or it does not answer.
+        Raises, where one was to be asked: `Unavailable`: none is here, or it does not answer;
+        `SessionNotFound`; `NotAccepted`: the one that is named takes no such run.
         """
         if isinstance(question, ReadUsage) and question.one:
-            return await self._put_to_one(question, pools, roster)
+            return await self._put_to_one(question, pools_of(question.labels), roster)
+        pools = pools_of()
         providers: list[ProviderReport] = []
         accounts: list[AccountReport] = []
         async with trio.open_nursery() as nursery:
@@ -70,6 +73,7 @@ class Questions:
         worker = roster.find(pools, question.labels, question.session)
         if worker is None:
             raise Unavailable("no worker is connected that this could be put to; try again later")
+        worker.info.check_accepts(question.labels)
         if not worker.info.asks:
             return AccountList((AccountReport(worker.info.pool, supported=False),))
         reports = await self._answer_of(worker, question)

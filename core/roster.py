@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 import attrs
 
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
-from fleetgate.core.errors import Fenced, InstanceConflict
+from fleetgate.core.errors import Fenced, InstanceConflict, SessionNotFound
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.run import Run
 from fleetgate.core.sessions import Sessions
@@ -231,12 +231,17 @@ class Roster:
     def find(
         self, pools: Iterable[str], labels: Mapping[str, str], session: str | None
     ) -> Worker | None:
-        """A connected worker of these pools that a run with these labels and of this session
-        may go to: the one with the fewest runs."""
-        for pool in pools:
-            home = None if session is None else self.sessions.at(pool, session)
+        """A connected worker of these pools that a question about a run with these labels and of
+        this session goes to: the one with the fewest runs.
+
+        Raises: `SessionNotFound`.
+        """
+        for pool in pools if session is not None else ():
+            home = self.sessions.at(pool, session or "")
             if home is not None:
                 worker = self.workers.get(home)
                 return worker if worker is not None and worker.port is not None else None
+        if session is not None:
+            raise SessionNotFound(f"no session has the id {session}")
         here = [w for pool in pools for w in self.of(pool) if w.info.may_take(labels)]
         return min(here, key=lambda w: len(w.runs), default=None)

@@ -7,7 +7,7 @@ takes (`adapt`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 import attrs
@@ -70,6 +70,22 @@ def match(routes: Iterable[Route], link: str, spec: RunSpec) -> Route:
         f"no route from {link} fits this run ({_told(spec, facts)}); "
         f'add a [[route]] with from = "{link}" whose `when` fits it'
     )
+
+
+_UNKNOWN: Final = frozenset({"input", "provider", "model", "permission", "tool"})
+"""Facts that a question says nothing of, unless it has a label of that name."""
+
+
+def reached(routes: Iterable[Route], link: str, labels: Mapping[str, str]) -> Iterator[Route]:
+    """The routes that a run of `link` with these labels may go by, whatever else it asks for: up
+    to the first that takes any."""
+    unknown = _UNKNOWN - labels.keys()
+    for route in routes:
+        known = {key: allowed for key, allowed in route.when.items() if key not in unknown}
+        if route.from_ in (link, ANY_LINK) and _fits(known, labels):
+            yield route
+            if len(known) == len(route.when):
+                return
 
 
 MAX_TOLD: Final = 64

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import attrs
 
 from fleetgate.core.commands import Input, Prompt, ShellCommand, ToolCall
+from fleetgate.core.errors import NotAccepted
 from fleetgate.core.ids import Epoch, WorkerId
 from fleetgate.core.json import NOTHING, Json
 
@@ -93,9 +94,22 @@ class WorkerInfo:
         """Whether a run with these labels may go to it: one that names its worker to that one
         and no other, whatever the worker accepts."""
         named = labels.get(NAMED)
-        if named is not None:
-            return self.id.partition("/")[2] == named
+        return self.accepted(labels) if named is None else self.id.partition("/")[2] == named
+
+    def accepted(self, labels: Mapping[str, str]) -> bool:
+        """Whether it accepts all of these labels."""
         return all(labels[key] in taken for key, taken in self.accepts.items() if key in labels)
+
+    def check_accepts(self, labels: Mapping[str, str]) -> None:
+        """Refuse what names this worker, and labels that it does not accept.
+
+        Raises: `NotAccepted`.
+        """
+        if not self.accepted(labels):
+            wrong = [key for key, taken in self.accepts.items() if labels.get(key, "") not in taken]
+            node = self.id.partition("/")[2]
+            said = f"{node} does not take what {' and '.join(wrong)} of the request names"
+            raise NotAccepted(f"{said}; name another worker, or none")
 
 
 NAMED: Final = "gateway.node"

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from fleetgate.core.commands import RunSpec
-from fleetgate.core.routing import ANY_LINK, Route, adapt, match, route_spec
+from fleetgate.core.routing import ANY_LINK, Route, adapt, match, reached, route_spec
 from fleetgate.core.worker import InputKind
 
 Prepare: TypeAlias = Callable[[RunSpec, int], RunSpec]
@@ -47,11 +47,14 @@ class RouteTable:
         prepare = self._prepare.get(chosen.to)
         return chosen.to, routed if prepare is None else prepare(routed, created)
 
-    def pools(self, link: str) -> Mapping[str, tuple[str, ...]]:
-        """The entries that runs of `link` may go to, each with the provider names that its
-        routes ask for."""
+    def pools(
+        self, link: str, labels: Mapping[str, str] | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
+        """The entries that runs of `link`, or those of them with these labels, may go to, each
+        with the provider names that its routes ask for."""
         found: dict[str, tuple[str, ...]] = {}
-        for route in self._routes:
+        routes = self._routes if labels is None else reached(self._routes, link, labels)
+        for route in routes:
             if route.from_ in (link, ANY_LINK):
                 names = route.when.get("provider", ())
                 found[route.to] = tuple(dict.fromkeys((*found.get(route.to, ()), *names)))

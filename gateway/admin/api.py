@@ -54,6 +54,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "fenced": 409,
     "instance_conflict": 409,
     "unsupported_input": 422,
+    "not_accepted": 422,
     "no_route": 422,
     "resource_exhausted": 429,
     "worker_failed": 502,

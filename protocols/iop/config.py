@@ -90,10 +90,11 @@ def enabled_types(config: w.NodeConfigPayload) -> frozenset[str] | None:
 class Applied:
     """A node's configuration at work. `adapters` are those that may run, each with its own
     configuration as JSON; None: nothing is restricted. `unsupported` are the types that are not
-    known here. `at_once` None is no bound."""
+    known here. `at_once` None is no bound. `wrong`: why no run can be taken with it."""
 
     root: str = ""
     at_once: int | None = None
+    wrong: str = ""
     adapters: Mapping[str, Mapping[str, Json]] | None = None
     unsupported: tuple[str, ...] = ()
 
@@ -114,16 +115,22 @@ class Applied:
             raise Refused("workspace_outside_root", f"{said}; name one that begins with it")
         return path
 
+    def check_adapter(self, adapter: str) -> None:
+        """Refuse an adapter that may not run here. Raises: `Refused`."""
+        if self.adapters is not None and adapter not in self.adapters:
+            raise Refused(
+                "unsupported_adapter", f"the adapter {adapter[:64] or '(none)'} is not enabled here"
+            )
+
     def profile(self, request: w.RunRequest) -> Json:
         """What whoever executes a run here must know of the configuration.
 
         Raises: `Refused`.
         """
+        if self.wrong:
+            raise Refused("invalid_argument", self.wrong)
         adapter = request.adapter
-        if self.adapters is not None and adapter not in self.adapters:
-            raise Refused(
-                "unsupported_adapter", f"the adapter {adapter[:64] or '(none)'} is not enabled here"
-            )
+        self.check_adapter(adapter)
         requires = request.session_mode == w.SessionMode.REQUIRE_EXISTING
         return {
             "adapter": adapter,
@@ -145,9 +152,16 @@ def apply(config: w.NodeConfigPayload | None, known: Collection[str]) -> Applied
     return Applied(
         root=runtime.workspace_root,
         at_once=runtime.concurrency if runtime.concurrency > 0 else None,
+        wrong=_wrong(runtime),
         adapters=adapters if config.adapters else None,
         unsupported=tuple(unsupported),
     )
+
+
+def _wrong(runtime: w.NodeRuntimeConfig) -> str:
+    if runtime.concurrency < 0:
+        return f"runtime.concurrency must be 0 (no bound) or above; {runtime.concurrency} came"
+    return ""
 
 
 def _config_of(adapter: w.AdapterConfig) -> Mapping[str, Json]:

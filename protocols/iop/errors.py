@@ -34,6 +34,7 @@ STATUS: Final[Mapping[str, int]] = {
 """Each code, and the gRPC status that goes with it."""
 
 _CODES: Final[Mapping[str, str]] = {
+    "not_accepted": "unsupported_adapter",
     "no_route": "unavailable",
     "stopping": "unavailable",
     "worker_not_found": "unavailable",

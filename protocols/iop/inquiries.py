@@ -18,6 +18,7 @@ from fleetgate.protocols.api import Submit
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.config import Applied
 from fleetgate.protocols.iop.errors import Refused, of_refusal
 from fleetgate.protocols.iop.settings import NorthSettings
 from fleetgate.protocols.iop.translate import ADAPTER, NATIVE, TARGET, check_ids
@@ -127,11 +128,13 @@ class Inquiries:
         self._open: dict[str, w.NodeCommandRequest] = {}
 
     def take(
-        self, request: w.NodeCommandRequest, link: str, now: int
+        self, request: w.NodeCommandRequest, link: str, applied: Applied, now: int
     ) -> Submit | w.NodeCommandResponse:
         """A question: what the core is to be asked, or the answer at once."""
         try:
             check(request)
+            if request.adapter:
+                applied.check_adapter(request.adapter)
         except Refused as refused:
             return answer_to(
                 attrs.evolve(request, request_id=request.request_id[:64]), str(refused)

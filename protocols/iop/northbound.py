@@ -169,13 +169,19 @@ class NodeConnection(Connection):
             for type in self._applied.unsupported
         )
         link = self._opening.link
-        applied = answer.config is not None
         return (
             Established(),
             *map(self._say, unknown),
-            Submit(c.LimitLink(link, self._applied.at_once), ("limited", applied)),
+            self._bound(answer.config is not None),
             Submit(c.ListRuns(link, unacknowledged=True), ("open", None)),
         )
+
+    def _bound(self, applied: bool) -> Step:
+        """The bound on runs; of a configuration that is wrong none is taken up, and no run."""
+        if self._applied.wrong:
+            return self._say(w.Error("invalid_argument", self._applied.wrong))
+        limit = c.LimitLink(self._opening.link, self._applied.at_once)
+        return Submit(limit, ("limited", applied))
 
     def _limited(self, applied: bool, answer: Answer, now: int) -> Steps:
         """The bound on runs is the last of the configuration to take effect."""
@@ -286,7 +292,7 @@ class NodeConnection(Connection):
     # --- questions
 
     def _command(self, request: w.NodeCommandRequest, now: int) -> Steps:
-        taken = self._inquiries.take(request, self._opening.link, now)
+        taken = self._inquiries.take(request, self._opening.link, self._applied, now)
         return (taken if isinstance(taken, Submit) else self._say(taken),)
 
 

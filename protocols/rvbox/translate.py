@@ -235,6 +235,7 @@ REFUSALS: Final[Mapping[type[errors.Refusal], Code]] = {
     errors.Conflict: Code.CONFLICT,
     errors.RunEnded: Code.NOT_FOUND,
     errors.UnsupportedInput: Code.INVALID_ARGUMENT,
+    errors.NotAccepted: Code.INVALID_ARGUMENT,
     errors.NoRoute: Code.INVALID_ARGUMENT,
     errors.Unavailable: Code.RESOURCE_EXHAUSTED,
     errors.Stopping: Code.QUEUE_FULL,

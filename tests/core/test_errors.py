@@ -15,6 +15,7 @@ CODES = {
     "Conflict": "conflict",
     "RunEnded": "run_ended",
     "UnsupportedInput": "unsupported_input",
+    "NotAccepted": "not_accepted",
     "NoRoute": "no_route",
     "Unavailable": "unavailable",
     "Stopping": "stopping",

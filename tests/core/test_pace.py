@@ -105,7 +105,9 @@ async def test_the_oldest_run_of_the_entry_goes_first_whatever_its_pool(
         def route(self, link: str, spec: c.RunSpec, created: int = 0) -> tuple[str, c.RunSpec]:
             return spec.labels["pool"], spec
 
-        def pools(self, link: str) -> dict[str, tuple[str, ...]]:
+        def pools(
+            self, link: str, labels: Mapping[str, str] | None = None
+        ) -> dict[str, tuple[str, ...]]:
             return {"one": (), "two": ()}
 
         def denies(self, link: str, pool: str) -> bool:

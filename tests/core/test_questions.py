@@ -9,7 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import AccountList, ProviderList
-from fleetgate.core.errors import Unavailable, WorkerFailed
+from fleetgate.core.errors import NotAccepted, SessionNotFound, Unavailable, WorkerFailed
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     HandWorker,
@@ -18,7 +18,7 @@ from fleetgate.core.hub_testing import (
 )
 from fleetgate.core.ids import SessionId
 from fleetgate.core.times import SECOND
-from fleetgate.core.worker import AccountReport, ProviderReport
+from fleetgate.core.worker import NAMED, AccountReport, ProviderReport
 
 
 async def test_questions_go_to_workers_that_answer_and_others_are_spoken_for(hub: Hub) -> None:
@@ -100,6 +100,26 @@ async def test_one_worker_is_asked_the_one_that_a_run_would_go_to(hub: Hub) -> N
     home.leave()
     with pytest.raises(Unavailable):
         await hub.submit(c.ReadUsage("north", True, session=SessionId("s")))
+
+
+async def test_a_session_that_nobody_has_is_not_asked_of_another(hub: Hub) -> None:
+    worker = HandWorker(hub, worker_info(asks=True))
+    await worker.join()
+    with pytest.raises(SessionNotFound):
+        await hub.submit(c.ReadUsage("north", True, session=SessionId("elsewhere")))
+    assert worker.port.questions == []
+
+
+async def test_one_that_is_named_and_takes_no_such_run_is_not_asked(hub: Hub) -> None:
+    worker = HandWorker(hub, worker_info(asks=True, accepts={"adapter": frozenset({"cli"})}))
+    await worker.join()
+    labels = {NAMED: worker.info.id.partition("/")[2], "adapter": "vllm"}
+    with pytest.raises(NotAccepted, match="does not take what adapter"):
+        await hub.submit(c.ReadUsage("north", True, labels))
+    del labels[NAMED]
+    with pytest.raises(Unavailable):
+        await hub.submit(c.ReadUsage("north", True, labels))
+    assert worker.port.questions == []
 
 
 async def test_the_one_that_was_asked_and_leaves_is_no_answer(hub: Hub) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fleetgate.core.adaptation import Adaptation, ToCommand, ToPrompt
 from fleetgate.core.commands import Prompt, RunSpec, ShellCommand, ToolCall
 from fleetgate.core.errors import NoRoute, UnsupportedInput
-from fleetgate.core.routing import MAX_TOLD, Overrides, Route, adapt, match, route_spec
+from fleetgate.core.routing import MAX_TOLD, Overrides, Route, adapt, match, reached, route_spec
 from fleetgate.core.templates import parse
 from fleetgate.core.worker import InputKind
 
@@ -47,6 +47,29 @@ def test_the_first_route_that_fits_takes_the_run() -> None:
 def test_when(when: dict[str, tuple[str, ...]], spec: RunSpec, fits: bool) -> None:
     routes = (Route("edge", "one", when), Route("edge", "rest"))
     assert match(routes, "edge", spec).to == ("one" if fits else "rest")
+
+
+@pytest.mark.parametrize(
+    ("labels", "to"),
+    [
+        ({"adapter": "shell"}, ["one"]),
+        ({"adapter": "codex"}, ["two", "three"]),
+        ({"adapter": "codex", "model": "big"}, ["two"]),
+        ({}, ["two", "three"]),
+        ({"model": "small"}, ["three"]),
+    ],
+)
+def test_what_is_known_of_a_run_says_by_which_routes_it_may_go(
+    labels: dict[str, str], to: list[str]
+) -> None:
+    routes = (
+        Route("edge", "one", {"adapter": ("shell",)}),
+        Route("gui", "elsewhere"),
+        Route("edge", "two", {"model": ("big",)}),
+        Route("*", "three"),
+        Route("edge", "never"),
+    )
+    assert [route.to for route in reached(routes, "edge", labels)] == to
 
 
 def test_no_route_names_the_entry_the_facts_and_the_labels_but_not_their_values() -> None:

@@ -14,6 +14,7 @@ from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted
 from fleetgate.core.errors import (
     Conflict,
+    NotAccepted,
     ResourceExhausted,
     SessionNotFound,
     Stopping,
@@ -208,7 +209,9 @@ async def test_a_run_that_names_its_worker_goes_to_no_other(hub: Hub) -> None:
     named = c.RunSpec(c.Prompt("x"), labels={"gateway.node": "two", "adapter": "cli"})
     kind = c.RunSpec(c.Prompt("x"), labels={"adapter": "cli"})
     none = c.RunSpec(c.Prompt("x"), labels={"adapter": "vllm"})
-    await hub.submit(if_("a", named, worker_here=True))
+    with pytest.raises(NotAccepted, match="two does not take what adapter"):
+        await hub.submit(if_("a", named, worker_here=True))
+    await hub.submit(if_("a", named))
     await hub.submit(if_("b", kind, worker_here=True))
     with pytest.raises(Unavailable):
         await hub.submit(if_("c", none, worker_here=True))

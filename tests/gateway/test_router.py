@@ -52,6 +52,8 @@ def test_pools_are_named_with_the_providers_that_select_them() -> None:
     ]
     table = RouteTable(routes, {})
     assert table.pools("gui") == {"a": ("claude", "codex"), "b": ()}
+    assert table.pools("gui", {"provider": "codex"}) == {"a": ("claude", "codex")}
+    assert table.pools("gui", {"provider": "mine"}) == {"b": ()}
 
 
 def test_whose_approvals_are_denied_and_where_nobody_could_be_told() -> None:

@@ -157,7 +157,13 @@ def test_an_unknown_type_is_told_once_and_may_not_run() -> None:
         profile(applied, adapter="quantum")
 
 
-@pytest.mark.parametrize("concurrency", [0, -7])
-def test_no_bound_is_none(concurrency: int) -> None:
-    config = w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(concurrency))
+def test_no_bound_is_none() -> None:
+    config = w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0))
     assert apply(config, KNOWN).at_once is None
+
+
+def test_with_a_bound_below_zero_no_run_is_taken() -> None:
+    applied = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(-7)), KNOWN)
+    with pytest.raises(Refused, match="runtime.concurrency must be 0 .* -7 came") as refused:
+        profile(applied)
+    assert refused.value.code == "invalid_argument"

@@ -29,6 +29,7 @@ from fleetgate.protocols.api import (
     Notify,
     Opening,
     Report,
+    Send,
     Submit,
     Unfollow,
     Wake,
@@ -135,6 +136,24 @@ def test_a_registration_without_a_configuration_restricts_nothing_and_is_not_tol
         steps = play.receive(w.RegisterResponse(True, "n1")).take()
         assert Submit(c.LimitLink("edge", None), ("limited", False)) in steps
         play.reply(("limited", False), Accepted())
+
+
+def test_a_negative_bound_is_no_missing_bound() -> None:
+    """The edge is told, and no run is taken; the bound of before stands for those that wait."""
+    config = w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(-1))
+    said = "runtime.concurrency must be 0 (no bound) or above; -1 came"
+    with node() as play:
+        opened(play)
+        steps = play.receive(w.RegisterResponse(True, "n1", config=config)).take()
+        told = [codec.decode_node(step.frame) for step in steps if isinstance(step, Send)]
+        assert told == [w.Error("invalid_argument", said)]
+        assert not any(
+            isinstance(step, Submit) and isinstance(step.command, c.LimitLink) for step in steps
+        )
+        (submit,) = play.receive(asked()).take()
+        play.reply(submit.reply_to, RunNotFound("no")).expect(
+            Sent(event("error", error=f"invalid_argument: {said}"))
+        )
 
 
 def test_an_adapter_that_is_not_known_is_reported_and_does_not_stop_the_others() -> None:
@@ -532,6 +551,24 @@ def test_a_question_that_is_wrong_is_answered(request_: Any, error: str) -> None
         live(play)
         (sent,) = play.receive(request_).take()
         assert codec.decode_node(sent.frame).error == error
+
+
+def test_usage_of_an_adapter_that_is_not_enabled_is_nobody_s() -> None:
+    with node() as play:
+        live(play, CONFIG)
+        (sent,) = play.receive(ask(adapter="vllm")).take()
+        said = codec.decode_node(sent.frame).error
+        assert said == "unsupported_adapter: the adapter vllm is not enabled here"
+        submit, *_ = play.receive(ask(adapter="")).take()
+        assert submit.command.labels == {"target": "sh"}
+
+
+def test_usage_of_a_session_that_is_not_known_says_so() -> None:
+    with node() as play:
+        live(play)
+        submit, *_ = play.receive(ask()).take()
+        (sent,) = play.reply(submit.reply_to, SessionNotFound("none")).take()
+        assert codec.decode_node(sent.frame).error == "session_not_found: none"
 
 
 def test_too_many_questions_are_refused() -> None:
