@@ -164,6 +164,6 @@ def test_no_bound_is_none() -> None:
 
 def test_with_a_bound_below_zero_no_run_is_taken() -> None:
     applied = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(-7)), KNOWN)
-    with pytest.raises(Refused, match="runtime.concurrency must be 0 .* -7 came") as refused:
+    with pytest.raises(Refused, match=r"runtime.concurrency must be 0 .* -7 came") as refused:
         profile(applied)
     assert refused.value.code == "invalid_argument"
