@@ -30,6 +30,8 @@ def options_of(entry: Entry, carriage: Carriage) -> Options:
         subprotocols=socket.subprotocols if socket else (),
         ping_every=socket.ping_every if socket else None,
         dead_after=socket.dead_after if socket else None,
+        alive_by_pong=socket.alive_by_pong if socket else False,
+        write_within=carriage.write_within,
         grpc=_grpc(carriage.grpc),
         headers=headers,
         authorize=_authorize(entry, socket, carriage.in_band),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import attrs
 import trio
@@ -27,18 +27,13 @@ from fleetgate.gateway.asking import Asking
 from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.gate import Gate
 from fleetgate.gateway.outbox import Outbox
+from fleetgate.gateway.remembering import Remember, forget, keep
 from fleetgate.gateway.speaking import Speaker, WorkerStep
 from fleetgate.gateway.watching import Watch
+from fleetgate.gateway.writing import CLOSE_WITHIN, SEND_WITHIN, Writer
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, ProtocolError, Steps
-from fleetgate.transports.api import FrameRefused, Link, LinkBroken, LinkError
-
-SEND_WITHIN: Final = 60.0
-"""Seconds that one write may take before the peer counts as gone: as long as the most
-patient protocol lets a link be silent."""
-
-CLOSE_WITHIN: Final = 5.0
-"""Seconds to send what is left when a link closes."""
+from fleetgate.transports.api import Link, LinkBroken, LinkError
 
 
 class Observer(Protocol):
@@ -67,8 +62,17 @@ class Driver:
     """Drives one connection over one link. Also the hub's port to the worker behind it."""
 
     def __init__(
-        self, link: Link, connection: Connection, hub: Hub, clock: Clock, observer: Observer
+        self,
+        link: Link,
+        connection: Connection,
+        hub: Hub,
+        clock: Clock,
+        observer: Observer,
+        frame_within: float | None = None,
+        remember: Remember = forget,
     ) -> None:
+        """`frame_within`: seconds that the write of one frame may take (None: see `Writer`).
+        `remember` keeps what the connection wants later links to know."""
         self._link = link
         self._connection = connection
         self._hub = hub
@@ -86,6 +90,8 @@ class Driver:
         self._closing: api.Close | None = None
         self._close_asked = trio.Event()
         self._read_over = trio.Event()
+        self._writer = Writer(link, self._outbox, self._read_over, self.broken, frame_within)
+        self._remember = remember
         self._ready = False
         self._speaks_on = False
         self._over = False
@@ -112,7 +118,7 @@ class Driver:
                 self._asking.start(nursery)
                 self._watch.entry = opening.link
                 self._call(partial(self._connection.opened, opening))
-                nursery.start_soon(self._write)
+                nursery.start_soon(self._writer.run)
                 nursery.start_soon(self._alarm.run, partial(self._call, self._connection.tick))
                 nursery.start_soon(self._close_when_asked)
                 reason = await self._read()
@@ -247,6 +253,8 @@ class Driver:
                 self._asking.submit(step)
             case api.Annotate():
                 self._outbox.bar(self._asking.annotate(step))
+            case api.Remember():
+                keep(step.text, self._remember, self._outbox, self.broken)
             case api.Ack():
                 self._asking.acknowledge(step)
             case api.Follow():
@@ -310,27 +318,6 @@ class Driver:
             while not self._asking.idle:
                 await self._asking.wait_answer()
             await self._outbox.wait_idle()
-
-    async def _write(self) -> None:
-        while True:
-            frames = await self._outbox.take()
-            # Cancelled only when the link itself ends; a frame that is cut ends it (`Link`).
-            with trio.move_on_after(SEND_WITHIN) as scope:
-                try:
-                    await self._link.send_some(frames)
-                except FrameRefused as error:
-                    self.broken(str(error))
-                    return
-                except LinkError as error:
-                    # Nothing more can be sent. What the peer sent before is taken all the same.
-                    with trio.move_on_after(CLOSE_WITHIN):
-                        await self._read_over.wait()
-                    self.broken(str(error))
-                    return
-            if scope.cancelled_caught:
-                self.broken(f"the peer took nothing for {SEND_WITHIN:.0f} s")
-                return
-            self._outbox.sent()
 
     def broken(self, reason: str) -> None:
         """Nothing more can be sent: the link ends without a word."""

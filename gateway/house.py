@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Final, Protocol
 
 import attrs
@@ -13,7 +12,7 @@ import trio
 
 from fleetgate.core.errors import Refusal
 from fleetgate.core.hub import Hub
-from fleetgate.core.journal.api import Journal, JournalError, JournalFailing, PutNote
+from fleetgate.core.journal.api import Done, Journal, JournalError, JournalFailing, PutNote
 from fleetgate.core.timers import Clock
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config, ConfigError
@@ -161,15 +160,22 @@ class House:
                 "nothing was changed; see to its disk and try again"
             )
 
-    def _remember(self, name: str, text: str) -> None:
-        """Keep what a link of the entry wants known to later ones. A journal that fails forgets it:
-        nothing may stand on it."""
+    def _remember(self, name: str, text: str, done: Done) -> None:
+        """Keep what a link of the entry wants known to later ones; `done` hears once it is."""
         if self._memory.get(name) == text or len(text) > MOST_REMEMBERED:
+            done(None)
             return
-        self._memory[name] = text
-        with suppress(JournalError, ValueError):
+
+        def kept(error: Exception | None) -> None:
+            if error is None:
+                self._memory[name] = text
+            done(error)
+
+        try:
             note = PutNote(MEMORY, name, text.encode())
-            self._journal.enqueue([note], lambda error: None, may_fail=True)
+            self._journal.enqueue([note], kept, may_fail=True)
+        except (JournalError, ValueError) as error:
+            done(error)
 
     def _keeper(self, entry: Entry | LocalPool, gateway: GatewaySettings) -> Keeper | LocalKeeper:
         if isinstance(entry, LocalPool):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 import attrs
 import trio
 
 from fleetgate.core.hub import Hub
+from fleetgate.core.journal.api import Done
 from fleetgate.core.json import NOTHING
 from fleetgate.core.timers import Clock
 from fleetgate.gateway.backoff import Backoff
@@ -75,7 +77,7 @@ class Surroundings:
     instance: Callable[[str], str]
     random: Callable[[], float]
     memory: Mapping[str, str] = NOTHING
-    remember: Callable[[str, str], None] = lambda name, text: None
+    remember: Callable[[str, str, Done], None] = lambda name, text, done: done(None)
     wrap: Wrap = bare
 
 
@@ -190,7 +192,9 @@ class Keeper:
             opening = self._opening(link)
         except Exception as error:
             return await self._not_driven(link, observer, error)
-        driver = Driver(link, connection, around.hub, around.clock, observer)
+        within = self._side.carriage(self.entry.settings).write_within
+        remember = partial(around.remember, self.entry.name)
+        driver = Driver(link, connection, around.hub, around.clock, observer, within, remember)
         self._drivers.add(driver)
         reason = "cancelled"
         try:
@@ -201,7 +205,6 @@ class Keeper:
             return ended
         finally:
             self._drivers.discard(driver)
-            self._remember(connection, observer)
             self._observer.down(peer, reason)
             if not self._drivers:
                 self._emptied.set()
@@ -215,15 +218,6 @@ class Keeper:
         await link.close(None)
         self._observer.down(link.opening.peer, reason)
         return Ended(reason, retry=True, ready=False)
-
-    def _remember(self, connection: api.Connection, observer: Observer) -> None:
-        try:
-            text = connection.remembers()
-        except Exception as error:
-            observer.fault(error)
-            return
-        if text:
-            self._around.remember(self.entry.name, text)
 
     def _opening(self, link: Link) -> api.Opening:
         seen = link.opening

@@ -140,6 +140,14 @@ class Annotate:
 
 
 @attrs.frozen(slots=True)
+class Remember:
+    """Keep a text, up to 4096 characters, that later links of the entry get as
+    `Opening.remembered`. Durable before anything sent after it leaves; else the link ends."""
+
+    text: str
+
+
+@attrs.frozen(slots=True)
 class WatchWorkers:
     """Call `noticed` for each worker here that this entry is routed to, then whenever one comes or
     goes, or something is told. A link that does not keep up ends."""
@@ -217,26 +225,15 @@ class Respond:
     reports: Reports | Refusal
 
 
-FromCore: TypeAlias = Submit | Annotate | Ack | Follow | Unfollow | WatchWorkers | AnnounceWorker
-"""Steps that want something of the core, behind what was recorded before."""
-Step: TypeAlias = (
-    FromCore
-    | Send
-    | Wake
-    | Pause
-    | Resume
-    | SpeakOn
-    | Close
-    | Report
-    | Established
-    | Notify
-    | WorkerReady
-    | WithdrawWorker
-    | ReportCapacity
-    | Record
-    | Settle
-    | Respond
+FromCore: TypeAlias = (
+    Submit | Annotate | Remember | Ack | Follow | Unfollow | WatchWorkers | AnnounceWorker
 )
+"""Steps that want something of the core, behind what was recorded before."""
+_OfEither: TypeAlias = (
+    Send | Wake | Pause | Resume | SpeakOn | Close | Report | Established | Notify
+)
+_OfAWorker: TypeAlias = WorkerReady | WithdrawWorker | ReportCapacity | Record | Settle | Respond
+Step: TypeAlias = FromCore | _OfEither | _OfAWorker
 Steps: TypeAlias = Sequence[Step]
 
 NO_STEPS: Steps = ()
@@ -272,7 +269,7 @@ class Opening:
     subprotocol: str | None = None
     """What the upgrade agreed on; empty: nothing. None: there is no telling."""
     remembered: str = ""
-    """What an earlier link of the entry wanted remembered (`Connection.remembers`)."""
+    """What an earlier link of the entry wanted remembered (`Remember`)."""
     token: str | None = attrs.field(default=None, repr=False)
     """What this end shows to its peer, where the protocol does so in a message."""
     identify: Callable[[str], str | None] = attrs.field(default=nobody, repr=False, eq=False)
@@ -345,13 +342,6 @@ class Connection:
     def fenced(self, reason: str, now: int) -> Steps:
         """A newer link of the same worker has taken over; nothing from this one counts."""
         return NO_STEPS
-
-    # asked, not told
-
-    def remembers(self) -> str:
-        """What the entry's later links are given as `Opening.remembered`; empty: as before. Asked
-        once, when the link has ended; kept with the journal, up to 4096 characters."""
-        return ""
 
 
 @attrs.frozen(slots=True)

@@ -24,7 +24,7 @@ class Denial:
 @attrs.frozen(slots=True)
 class WebSocketUse:
     """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
-    are seconds (None: no pings).
+    are seconds (None: no pings). `alive_by_pong`: only a pong is a sign of life, and not any byte.
 
     The first of `subprotocols` that a client offers is agreed on; `"*"` stands for any. `loopback`:
     nobody but this machine is let in. `shown_token` finds the token in a request's headers
@@ -37,6 +37,7 @@ class WebSocketUse:
     subprotocols: tuple[str, ...] = ()
     ping_every: float | None = None
     dead_after: float | None = None
+    alive_by_pong: bool = False
     shown_token: Callable[[Mapping[str, str]], str | None] | None = None
     refuse: Callable[[Mapping[str, str], bool], Denial | None] | None = None
     loopback: bool = False
@@ -88,7 +89,8 @@ class Carriage:
     `fleetgate.transports.framing` for byte streams (a test proves that it exists), None if
     streams do not carry it. `limit` is the largest frame in bytes, both ways. `in_band`: tokens
     are shown in messages, and the connection judges them (`Opening.identify`); the carriage
-    then lets everybody in."""
+    then lets everybody in. `write_within`: seconds that the write of one frame may take before the
+    peer counts as gone (None: as the driver has it)."""
 
     stream: str | None
     limit: int
@@ -96,3 +98,4 @@ class Carriage:
     grpc: GrpcUse | None = None
     in_band: bool = False
     redial: Redial = Redial()
+    write_within: float | None = None

@@ -244,10 +244,12 @@ class Options:
 
     `framing`: name of the framing on byte streams. `limit`: largest frame in bytes.
     WebSocket: `path` (where the address has none), `binary` (else text messages),
-    `subprotocols`, `ping_every` and `dead_after` in seconds, `headers` to send, `authorize` to
-    answer an upgrade with something other than 101 (None: go on); it may read the opening's
-    headers, among them `host` and `sec-websocket-protocol` (what was offered). gRPC: `grpc`;
-    `headers` is the metadata to send, and what `authorize` says becomes a status.
+    `subprotocols`, `ping_every` and `dead_after` in seconds, `alive_by_pong` (only a pong is a sign
+    of life, and not any byte), `write_within` (seconds that the write of a control frame may take;
+    of a message, whoever sends it bounds that), `headers` to send, `authorize` to answer an upgrade
+    with something other than 101 (None: go on); it may read the opening's headers, among them
+    `host` and `sec-websocket-protocol` (what was offered). gRPC: `grpc`; `headers` is the metadata
+    to send, and what `authorize` says becomes a status.
     """
 
     framing: str = "varint"
@@ -258,6 +260,8 @@ class Options:
     subprotocols: tuple[str, ...] = ()
     ping_every: float | None = None
     dead_after: float | None = None
+    alive_by_pong: bool = False
+    write_within: float | None = None
     grpc: GrpcOptions | None = None
     headers: Mapping[str, str] = attrs.field(default=NO_HEADERS, repr=False)
     authorize: Callable[[Opening], int | Rejection | None] | None = None

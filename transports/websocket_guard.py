@@ -56,6 +56,8 @@ class Guard:
         """Messages that have come whole. Whoever reads them takes them out."""
         self.payload = 0
         """Bytes of all messages that ever came whole."""
+        self.pongs = 0
+        """Pongs that ever came whole."""
         self.peer_closed = False
         """A close frame has come: behind it nothing is looked at."""
         self.violation: Violation | None = None
@@ -126,6 +128,7 @@ class Guard:
         self._frame.clear()
         if self._opcode >= _CLOSE:
             self.peer_closed = self._opcode == _CLOSE
+            self.pongs += self._opcode == _PONG
             return header + payload
         if self._masked:
             payload = _unmasked(payload, header[-4:])

@@ -49,7 +49,8 @@ class Carrier:
 
     def __init__(self, transport: trio.abc.Stream, options: Options, *, client: bool) -> None:
         guard = Guard(masked=not client, binary=options.binary, limit=options.limit)
-        self.tap = Tap(transport, guard, Meter(), client=client)
+        within = options.write_within
+        self.tap = Tap(transport, guard, Meter(), client=client, control_within=within)
         self.options = options
         self.frames = FrameProtocol(client, [])
         """Makes the frames we send ourselves. The library's `send_message` encodes before it takes
@@ -140,7 +141,8 @@ class Carrier:
         self._stop.set()
 
     async def _keep_alive(self, nursery: trio.Nursery) -> None:
-        """Ping, and drop a peer from whom no byte comes. Any byte counts as life, pong or not."""
+        """Ping, and drop a peer from whom no byte comes: any counts as life, or only a pong, as the
+        options say."""
         every, dead_after = self.options.ping_every, self.options.dead_after
         opened = trio.current_time()
         next_ping = opened + every if every is not None else float("inf")
@@ -150,7 +152,8 @@ class Carrier:
             await trio.sleep_until(min(next_ping, dies))
             now = trio.current_time()
             if dead_after is not None and now >= self._last_sign(opened) + dead_after:
-                self.tap.fail(f"nothing came from the peer for {dead_after:g} s")
+                what = "no pong" if self.options.alive_by_pong else "nothing"
+                self.tap.fail(f"{what} came from the peer for {dead_after:g} s")
                 self._stop.set()
                 return
             if every is not None and now >= next_ping:
@@ -161,7 +164,8 @@ class Carrier:
     def _last_sign(self, opened: float) -> float:
         if self.tap.stalled:
             return trio.current_time()  # it is we who are not reading
-        return max(opened, self.tap.meter.last_in or opened, self.tap.resumed or opened)
+        sign = self.tap.last_pong if self.options.alive_by_pong else self.tap.meter.last_in
+        return max(opened, sign or opened, self.tap.resumed or opened)
 
     async def _ping(self) -> None:
         """Send one ping. To a peer that does not read, it waits; meanwhile there are no others."""

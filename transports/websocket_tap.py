@@ -56,8 +56,15 @@ class Tap(trio.abc.Stream):
     """One WebSocket's bytes."""
 
     def __init__(
-        self, transport: trio.abc.Stream, guard: Guard, meter: Meter, *, client: bool
+        self,
+        transport: trio.abc.Stream,
+        guard: Guard,
+        meter: Meter,
+        *,
+        client: bool,
+        control_within: float | None = None,
     ) -> None:
+        """`control_within`: seconds that the write of a control frame may take."""
         self.transport = transport
         self.guard = guard
         self.meter = meter
@@ -68,12 +75,15 @@ class Tap(trio.abc.Stream):
         self.close_sent = False
         self.ended = trio.Event()
         """Nothing more comes in, or the library is done with the stream."""
+        self.last_pong: float | None = None
+        """When one came."""
         self.stalled = False
         """We do not read, because what came lies unread."""
         self.resumed: float | None = None
         """When that was last over. What came before it says nothing of the peer's silence."""
         self.piece: int | None = None
         """Bytes to read and write at most at a time (None: as usual). For tests of peers."""
+        self._control_within = float("inf") if control_within is None else control_within
         self._stage = _Stage.HEAD
         self._read_bytes = 0
         self._news = trio.Event()
@@ -155,7 +165,10 @@ class Tap(trio.abc.Stream):
         return b""
 
     def _pass_frames(self, data: bytes) -> bytes:
+        pongs = self.guard.pongs
         passed = self.guard.feed(data)
+        if self.guard.pongs != pongs:
+            self.last_pong = trio.current_time()
         violation = self.guard.violation
         if violation is not None:
             self.fail(violation.text, violation.code)
@@ -210,12 +223,12 @@ class Tap(trio.abc.Stream):
         try:
             if bytes(data[:1]) == _CLOSE_BYTE:
                 self.close_sent = True
-            await self._put(data)
+            await self._put_soon(data)
         finally:
             self._lock.release()
 
     async def write(self, data: bytes | bytearray | memoryview, frames: int) -> None:
-        """Write whole messages, between other writes.
+        """Write whole messages, between other writes; none of `frames` is one of control frames.
 
         Raises: `trio.BrokenResourceError`, `trio.ClosedResourceError`. Cancelled while it waits
         its turn, nothing was sent; cancelled after, the stream ends.
@@ -224,7 +237,7 @@ class Tap(trio.abc.Stream):
         try:
             if self.close_sent or self.fault is not None:
                 raise trio.ClosedResourceError("the link has ended")
-            await self._put(data)
+            await (self._put(data) if frames else self._put_soon(data))
             self.meter.frames_out += frames
         finally:
             self._lock.release()
@@ -235,7 +248,18 @@ class Tap(trio.abc.Stream):
         except trio.WouldBlock:
             await self._lock.acquire()
 
-    async def _put(self, data: bytes | bytearray | memoryview) -> None:
+    async def _put_soon(self, data: bytes | bytearray | memoryview) -> None:
+        """As `_put`, for a control frame: nobody else bounds how long its write may take."""
+        with trio.move_on_after(self._control_within) as scope:
+            await self._put(data, "the peer did not take a control frame")
+        if scope.cancelled_caught:
+            raise trio.BrokenResourceError("the peer did not take a control frame in time")
+
+    async def _put(
+        self,
+        data: bytes | bytearray | memoryview,
+        cut: str = "a write was cut in the middle of a frame",
+    ) -> None:
         if self._torn:
             raise trio.ClosedResourceError("the link has ended")
         try:
@@ -244,7 +268,7 @@ class Tap(trio.abc.Stream):
                 await self.transport.send_all(data[at : at + step])
         except trio.Cancelled:
             # Nobody knows how much of it went out, and what came next would be read as its rest.
-            self.fail("a write was cut in the middle of a frame")
+            self.fail(cut)
             await self.drop()
             raise
         self.meter.sent(0, len(data))

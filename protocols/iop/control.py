@@ -349,6 +349,3 @@ class Either(Connection):
 
     def fenced(self, reason: str, now: int) -> Steps:
         return self._inner.fenced(reason, now)
-
-    def remembers(self) -> str:
-        return self._inner.remembers()

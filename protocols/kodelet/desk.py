@@ -12,7 +12,7 @@ from fleetgate.core.json import Json
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Opening, Steps
 from fleetgate.protocols.deadlines import Deadlines
-from fleetgate.protocols.kodelet import errors, wire
+from fleetgate.protocols.kodelet import errors, metadata, wire
 from fleetgate.protocols.kodelet import manifest as m
 from fleetgate.protocols.kodelet.errors import INTERNAL, RpcError
 from fleetgate.protocols.kodelet.handling import Refused, check, handle, read_params
@@ -201,8 +201,10 @@ class Desk:
         return self._start(id, run, command, call, now)
 
     def _dispatch(self, id: str, asked: wire.Lifecycle) -> Steps:
+        if asked.structured_result is not None:
+            metadata.check(asked.structured_result)
         self._ready(asked.run_id)
-        answer = dispatch(asked)
+        answer = dispatch(asked, self._settings.blocked_messages)
         check(answer if isinstance(answer, RpcError) else None)
         self._peer.succeed(id, answer)
         return NO_STEPS

@@ -20,6 +20,7 @@ from fleetgate.protocols.api import (
     Connection,
     Established,
     Opening,
+    Remember,
     Report,
     Step,
     Steps,
@@ -143,11 +144,6 @@ class RunnerConnection(Connection):
         self._peer.end(reason)
         return NO_STEPS
 
-    def remembers(self) -> str:
-        """The id that the control plane gave us, to be shown at the next registration (W 7.4)."""
-        id = self._registered.runner_id
-        return remember(self._settings, self._opening, id) if id else ""
-
     def _after(self, done: Steps, now: int) -> Steps:
         """The steps, and what follows. Whatever was done may have answered a request, and given its
         slot to one that waited for it."""
@@ -201,7 +197,8 @@ class RunnerConnection(Connection):
         self._interval = (interval if interval > 0 else _DEFAULT_INTERVAL_MS) * 1_000_000
         self._deadlines.clear(_REGISTER)
         self._beat(now)
-        return (Established(),)
+        kept = remember(self._settings, self._opening, registered.runner_id)
+        return (Remember(kept), Established()) if kept else (Established(),)
 
     def _beat(self, now: int) -> None:
         state, runs = self._runs.reported()

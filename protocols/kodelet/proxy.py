@@ -13,8 +13,7 @@ from fleetgate.protocols.kodelet.errors import invalid
 from fleetgate.protocols.kodelet.handling import Refused, read_params
 from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.peer import Called, Peer
-from fleetgate.protocols.kodelet.state import INTERACTIVE
-from fleetgate.protocols.kodelet.structs import read
+from fleetgate.protocols.kodelet.ui_requests import read_question
 from fleetgate.protocols.kodelet.ward import Asked, Ward
 from fleetgate.protocols.kodelet.wards import Wards
 
@@ -44,7 +43,7 @@ class Proxy:
         """
         method = called.method
         call = read_params(wire.UiCall, called)
-        question = read(wire.Question, call.request) if method in INTERACTIVE else None
+        question = read_question(method, call.request)
         if not call.run_id.strip():
             raise Refused(invalid("runId is required"))
         lease = self._leases.get(call.run_id)

@@ -24,8 +24,11 @@ class PeerSettings:
 
     path: str = wire.ENDPOINT
     ping_every: float = _above_zero(30.0)
+    """How often the peer is pinged; as often as two thirds of `dead_after`, if this is not less."""
     dead_after: float = _above_zero(45.0)
-    """How long a link may be silent."""
+    """How long no pong may come. Nothing else counts as a sign of life."""
+    write_timeout: float = _above_zero(10.0)
+    """How long the write of one message may take."""
     message_limit: int = _above_zero(wire.MAX_MESSAGE)
     """Bytes of a message, both ways: a larger one that comes ends the link, a larger one of ours is
     not sent."""
@@ -105,6 +108,8 @@ class RunnerSettings(PeerSettings):
     """Tables with `name`, `description`, `schema` and one of `prompt`, `argv`, `line`, or none."""
     commands: tuple[CommandSettings, ...] = attrs.field(default=(), validator=distinct)
     """Slash commands: tables with `name`, `description` and `prompt`."""
+    blocked_messages: tuple[str, ...] = ()
+    """Users' messages that `lifecycle.dispatch` refuses, as an extension would block them."""
     git_diff: tuple[str, ...] = ()
     """The program that shows what has changed in the workspace, such as `["git", "diff"]`: with it
     `workspace.git.diff` is offered."""
@@ -131,12 +136,19 @@ def _carriage(settings: PeerSettings, redial: Redial, origins: tuple[str, ...]) 
         binary=False,
         path=settings.path,
         subprotocols=(wire.SUBPROTOCOL,),
-        ping_every=settings.ping_every,
+        ping_every=_ping_every(settings),
         dead_after=settings.dead_after,
+        alive_by_pong=True,
         shown_token=shown_token,
         refuse=partial(refuse, origins=origins),
     )
-    return Carriage(None, settings.message_limit, use, redial=redial)
+    limit, within = settings.message_limit, settings.write_timeout
+    return Carriage(None, limit, use, redial=redial, write_within=within)
+
+
+def _ping_every(settings: PeerSettings) -> float:
+    every, wait = settings.ping_every, settings.dead_after
+    return every if every < wait else wait * 2 / 3
 
 
 def control_plane_carriage(settings: ControlPlaneSettings) -> Carriage:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
-
-import attrs
 
 from fleetgate.core.events import (
     MAX_BODY,
@@ -21,8 +18,7 @@ from fleetgate.core.events import (
     TextProduced,
 )
 from fleetgate.core.json import Json
-from fleetgate.protocols.json_text import Malformed
-from fleetgate.protocols.kodelet import go_json, wire
+from fleetgate.protocols.kodelet import go_json, metadata, wire
 from fleetgate.protocols.kodelet.errors import RESULT_TOO_LARGE, RpcError
 from fleetgate.protocols.kodelet.structs import read, write
 from fleetgate.protocols.kodelet.translate import NATIVE
@@ -30,12 +26,6 @@ from fleetgate.protocols.kodelet.translate import NATIVE
 MAX_NATIVE: Final = 64 * 1024
 """Bytes of a tool's result that are kept with the outcome; a longer one is left out, and said."""
 
-_STAMP: Final = re.compile(
-    r"(\d{4})-(0[1-9]|1[0-2])-(\d\d)T(?:[01]?\d|2[0-3]):[0-5]\d:[0-5]\d(?:[.,]\d+)?"
-    r"(?:Z|[+-](?:[01]\d|2[0-4]):(?:[0-5]\d|60))",
-    re.ASCII,
-)
-"""A time as Go's decoder takes it, oddities included."""
 _WRAPPED: Final = re.compile(r"<(result|error)>\n(.*)\n</\1>\n", re.DOTALL)
 _NO_OUTPUT: Final = "(No output)"
 _PIECE: Final = MAX_BODY // 4
@@ -47,48 +37,21 @@ UNCERTAIN: Final = (
 )
 
 
-@attrs.frozen(slots=True)
-class _Bash:
-    """The metadata of the tool `bash`, to check it."""
-
-    command: str = ""
-    exit_code: int = 0
-    output: str = ""
-    execution_time: int = 0
-    working_dir: str = ""
-
-
 def read_executed(value: Any) -> wire.ToolExecuted:
     """The result of a `tool.execute`; null is an empty one (W 11.3).
 
     Raises: `Malformed`.
     """
     executed = read(wire.ToolExecuted, value)
-    _check(executed.result)
+    metadata.check(executed.result.structured)
     return executed
 
 
 def read_update(value: Any) -> wire.ToolUpdate:
     """A `tool.update`. Raises: `Malformed`."""
     update = read(wire.ToolUpdate, value)
-    _check(update.result)
+    metadata.check(update.result.structured)
     return update
-
-
-def _check(result: wire.ToolResult) -> None:
-    structured = result.structured
-    if not _is_time(structured.timestamp):
-        raise Malformed("structured.timestamp: expected a time as RFC 3339 has it")
-    if structured.metadata is not None and structured.metadata_type == "bash":
-        read(_Bash, structured.metadata)
-
-
-def _is_time(text: str) -> bool:
-    found = _STAMP.fullmatch(text)
-    if found is None:
-        return False
-    year, month, day = map(int, found.groups())
-    return 1 <= day <= monthrange(year, month)[1]
 
 
 class Shown:
@@ -126,9 +89,9 @@ class Shown:
 
 def text_of(result: wire.ToolResult) -> str:
     """What a result says, for people: a command's own output where there is one."""
-    metadata = result.structured.metadata
-    if result.structured.metadata_type == "bash" and isinstance(metadata, Mapping):
-        output = metadata.get("output")
+    about = result.structured.metadata
+    if result.structured.metadata_type == "bash" and isinstance(about, Mapping):
+        output = about.get("output")
         if isinstance(output, str):
             return output
     if result.display_output:
@@ -178,8 +141,8 @@ def _native(executed: wire.ToolExecuted) -> tuple[Json, tuple[Event, ...]]:
 
 
 def _exit_code(result: wire.ToolResult) -> int | None:
-    metadata = result.structured.metadata
-    code = metadata.get("exitCode") if isinstance(metadata, Mapping) else None
+    about = result.structured.metadata
+    code = about.get("exitCode") if isinstance(about, Mapping) else None
     if type(code) is int:
         return code
     return 0 if result.structured.success and not result.error else None

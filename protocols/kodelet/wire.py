@@ -285,7 +285,7 @@ class Lifecycle:
     tool_name: str = field("", omit=True)
     tool_input: Json = field(None, omit=True)
     tool_call_id: str = field("", omit=True)
-    structured_result: Json = field(None, omit=True)
+    structured_result: Structured | None = field(None, omit=True)
 
 
 @attrs.frozen(slots=True)
@@ -294,7 +294,7 @@ class LifecycleResult:
     system_prompt: str = field("", omit=True)
     allowed_tools: tuple[str, ...] | None = field(None, omit=True)
     tool_input: Json = field(None, omit=True)
-    structured_result: Json = field(None, omit=True)
+    structured_result: Structured | None = field(None, omit=True)
 
 
 # --- the UI proxy

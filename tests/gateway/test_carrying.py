@@ -24,6 +24,10 @@ def test_options_join_the_entry_and_its_protocol(monkeypatch: pytest.MonkeyPatch
     options = options_of(entry, Carriage("varint", 100, USE))
     assert (options.framing, options.limit, options.path) == ("varint", 100, "/agent")
     assert (options.ping_every, options.dead_after, options.binary) == (20, 60, True)
+    assert (options.alive_by_pong, options.write_within) == (False, None)
+    strict = Carriage("varint", 100, attrs.evolve(USE, alive_by_pong=True), write_within=10)
+    options = options_of(entry, strict)
+    assert (options.alive_by_pong, options.write_within) == (True, 10)
     assert options.headers == {"authorization": "Bearer secret"}
     assert options.authorize is None
     assert "secret" not in repr(options)

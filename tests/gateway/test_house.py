@@ -105,16 +105,14 @@ class Rememberer(PlainConnection):
     """Says what it was given, and wants the number after it remembered."""
 
     def opened(self, opening: api.Opening, now: int) -> api.Steps:
-        self.next = str(int(opening.remembered or "0") + 1)
-        return (api.Send(opening.remembered.encode()),)
-
-    def remembers(self) -> str:
-        return self.next
+        kept = str(int(opening.remembered or "0") + 1)
+        return (api.Remember(kept), api.Send(opening.remembered.encode()))
 
 
 async def test_what_a_link_wants_remembered_is_told_to_later_ones_whatever_restarts(
     home: Home,
 ) -> None:
+    """Also where the link has not ended: whoever kills us ends none in order."""
     adapters = {"plain": plain_adapter(make=Rememberer)}
     for expected in ("", "1", "2"):  # a house of its own each time, on one journal
         async with trio.open_nursery() as nursery:
@@ -122,23 +120,21 @@ async def test_what_a_link_wants_remembered_is_told_to_later_ones_whatever_resta
             await house.apply(config(GUI))
             link = await home.dial("gui")
             assert (await link.receive()).decode() == expected
-            await link.close(1000)
-            await wait_all_tasks_blocked()
+            kept = str(int(expected or "0") + 1).encode()
+            assert await home.journal.notes(MEMORY) == {"gui": kept}  # before its link ends
             nursery.cancel_scope.cancel()
-    assert await home.journal.notes(MEMORY) == {"gui": b"3"}
 
 
 async def test_what_is_too_long_is_not_remembered(home: Home) -> None:
     class Talker(PlainConnection):
-        def remembers(self) -> str:
-            return "x" * (MOST_REMEMBERED + 1)
+        def opened(self, opening: api.Opening, now: int) -> api.Steps:
+            return (api.Remember("x" * (MOST_REMEMBERED + 1)), api.Send(b"on"))
 
     async with trio.open_nursery() as nursery:
         adapters = {"plain": plain_adapter(make=Talker)}
         house = House(home.hub, home.journal, TrioClock(), adapters, SeenHouse(), nursery)
         await house.apply(config(GUI))
-        await (await home.dial("gui")).close(1000)
-        await wait_all_tasks_blocked()
+        assert await (await home.dial("gui")).receive() == b"on"
         nursery.cancel_scope.cancel()
     assert await home.journal.notes(MEMORY) == {}
 

@@ -272,31 +272,28 @@ async def test_I11_an_adapter_that_cannot_be_made_ends_its_links_only(
         nursery.cancel_scope.cancel()
 
 
-class _Forgetful(PlainConnection):
-    def remembers(self) -> str:
-        raise RuntimeError("a mistake of ours")
+async def _send_for_ever(link: Link) -> None:
+    while True:
+        await link.send(b"x" * 60_000)
 
 
-async def test_I11_an_adapter_that_cannot_say_what_it_remembers_ends_its_links_only(
+async def test_a_frame_has_the_time_that_its_protocol_gives_it(
     hub: Hub, autojump_clock: MockClock
 ) -> None:
-    seen = SeenEntry()
-    around = Surroundings(hub, TrioClock(), "gw", lambda name: "id", lambda: 1.0)
-    keeper = Keeper(DIALER, plain_adapter(make=_Forgetful).northbound, around, seen)
-    async with trio.open_nursery() as nursery, open_listener("memory:edge", OPTIONS) as listener:
-
-        async def cut_the_first(link: Link) -> None:
-            if len(seen.links) > 1:
-                await trio.sleep_forever()
-            await link.close(None)
-
-        nursery.start_soon(listener.serve, cut_the_first)
+    side = plain_adapter().northbound
+    carriage = attrs.evolve(side.carriage(PlainSettings()), write_within=10.0)
+    side = attrs.evolve(side, carriage=lambda _: carriage)
+    around, seen = Surroundings(hub, TrioClock(), "gw", lambda name: "id", lambda: 1.0), SeenEntry()
+    keeper = Keeper(LISTENER, side, around, seen)
+    async with trio.open_nursery() as nursery:
         await nursery.start(keeper.run)
-        await trio.sleep(10)
-        await keeper.drain()  # which waits for the last link to be over
-        assert [len(link.faults) for link in seen.links] == [1, 1]
-        assert len(seen.named("down")) == 2
+        link = await dial("memory:gui")
+        start = trio.current_time()
+        with pytest.raises(LinkError):
+            await _send_for_ever(link)  # whoever reads nothing is written to until there is no room
+        assert trio.current_time() - start < 20
         nursery.cancel_scope.cancel()
+    assert seen.named("down") == ["the peer took nothing for 10 s"]
 
 
 async def test_I11_a_link_whose_opening_cannot_be_told_is_closed(

@@ -14,7 +14,7 @@ PARTS = (api.Opening, api.Side, api.Adapter)
 CALLS = {
     name: call
     for name, call in inspect.getmembers(api.Connection, inspect.isfunction)
-    if not name.startswith("_") and name != "remembers"  # it is asked, and not told anything
+    if not name.startswith("_")
 }
 
 
@@ -38,10 +38,6 @@ def test_a_step_is_a_value(kind: type[Any]) -> None:
 def test_a_connection_that_overrides_nothing_wants_nothing(name: str) -> None:
     needed = len(inspect.signature(CALLS[name]).parameters) - 1
     assert getattr(api.Connection(), name)(*[None] * needed) is api.NO_STEPS
-
-
-def test_a_connection_that_overrides_nothing_remembers_nothing() -> None:
-    assert api.Connection().remembers() == ""
 
 
 @pytest.mark.parametrize("name", CALLS)

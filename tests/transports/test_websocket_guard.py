@@ -65,6 +65,7 @@ def test_messages_are_taken_out_and_control_frames_let_through_whatever_the_spli
     assert list(watching.taken) == sent
     assert watching.payload == sum(map(len, sent))
     assert passed == b"".join(controls)
+    assert watching.pongs == sum(kind == "pong" for kind, _, _ in script)
     assert not watching.peer_closed
 
 

@@ -348,6 +348,32 @@ async def test_any_byte_is_a_sign_of_life(sign: str, autojump_clock: MockClock) 
         assert trio.current_time() == start + 500 + 60
 
 
+@pytest.mark.parametrize(("sign", "lives"), [("pong", 529), ("message", 45), ("ping", 45)])
+async def test_only_a_pong_is_a_sign_of_life_where_the_protocol_says_so(
+    sign: str, lives: int, autojump_clock: MockClock
+) -> None:
+    options = attrs.evolve(OPTIONS, dead_after=45.0, alive_by_pong=True)
+    async with served(options) as (link, bare):
+        start = trio.current_time()
+        frames = {
+            "pong": bare.frames.pong(),
+            "message": bare.frames.send_data(b"m"),
+            "ping": bare.frames.ping(),
+        }
+
+        async def live() -> None:
+            for _ in range(11):
+                await trio.sleep(44)
+                await bare.stream.send_all(frames[sign])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(live)
+            with pytest.raises(LinkBroken, match="no pong came from the peer for 45 s"):
+                await read_only(link, b"m")
+            nursery.cancel_scope.cancel()
+        assert trio.current_time() == start + lives
+
+
 async def read_only(link: Link, frame: bytes) -> None:
     async for got in link:
         assert got == frame
@@ -390,6 +416,20 @@ async def test_a_peer_that_does_not_read_is_pinged_once_and_dropped(
         await far.close(None)
         await near.close(None)
     assert len(raised) == 1
+
+
+async def test_a_ping_that_the_peer_does_not_take_in_time_ends_the_link(
+    autojump_clock: MockClock,
+) -> None:
+    options = attrs.evolve(OPTIONS, ping_every=30.0, dead_after=45.0, write_within=10.0)
+    ours, theirs = lockstep_stream_pair()
+    async with trio.open_nursery() as nursery:
+        link = await accept(ours, Bare(theirs), nursery, options)
+        start = trio.current_time()
+        with pytest.raises(LinkBroken, match="the peer did not take a control frame"):
+            await link.receive()
+        assert trio.current_time() == start + 40
+        await link.close(None)
 
 
 async def test_a_reader_that_dies_is_reported_and_ends_the_link_only(

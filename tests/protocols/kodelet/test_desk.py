@@ -91,6 +91,24 @@ ERRORS: list[tuple[bytes, int, str]] = [
         'unsupported lifecycle event "zz"',
     ),
     (
+        ask(
+            "s",
+            "lifecycle.dispatch",
+            {"runId": "zz", "event": "agent.start", "structuredResult": {"timestamp": ""}},
+        ),
+        -32602,
+        "structured.timestamp: expected a time",
+    ),
+    (
+        ask(
+            "s",
+            "lifecycle.dispatch",
+            {"runId": "r1", "event": "tool.update", "structuredResult": [1]},
+        ),
+        -32602,
+        "structuredResult: expected an object",
+    ),
+    (
         ask("s", "lifecycle.dispatch", {"runId": "r1", "event": "tool.result"}),
         -32602,
         "structuredResult is required for tool output lifecycle",

@@ -59,6 +59,10 @@ def one(play: Playbook) -> Any:
         (ask("u", "ui.input", {"runId": 1}), -32602),
         (ui("u", "ui.input", "other"), -32002),
         (ui("u", "ui.widget.set", "other"), -32002),
+        (ui("u", "ui.widget.set", "other", frame={"sequence": "1"}), -32602),
+        (ui("u", "ui.widget.set", " ", frame={"sequence": 1}), -32602),
+        (ui("u", "ui.surface.open", "other", options={"width": "wide"}), -32602),
+        (ui("u", "ui.transcript.append", "other", message=5), -32602),
     ],
 )
 def test_case_65_errors(frame: bytes, code: int) -> None:

@@ -23,7 +23,18 @@ def test_the_carriage_is_the_genuine_one(carriage: Any) -> None:
     assert (carriage.stream, carriage.limit) == (None, 4_194_304)
     assert (use.binary, use.path) == (False, "/api/runner/v1/connect")
     assert use.subprotocols == ("kodelet.runner.v1.jsonrpc",)
-    assert (use.ping_every, use.dead_after) == (30, 45)
+    assert (use.ping_every, use.dead_after, use.alive_by_pong) == (30, 45, True)
+    assert carriage.write_within == 10
+
+
+@pytest.mark.parametrize(("every", "pings"), [(44.0, 44.0), (45.0, 30.0), (90.0, 30.0)])
+def test_w_3_pings_come_more_often_than_pongs_are_waited_for(every: float, pings: float) -> None:
+    for carriage in (
+        control_plane_carriage(ControlPlaneSettings(ping_every=every)),
+        runner_carriage(RunnerSettings(ping_every=every)),
+    ):
+        assert carriage.websocket is not None
+        assert carriage.websocket.ping_every == pings
 
 
 @pytest.mark.parametrize(

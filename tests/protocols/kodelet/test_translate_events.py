@@ -94,6 +94,7 @@ def test_an_empty_result_is_accepted_and_is_no_success(value: Any) -> None:
         {"success": "yes"},
         {"metadataType": "bash", "metadata": {"exitCode": "0"}},
         {"metadataType": "bash", "metadata": []},
+        {"metadataType": "file_read", "metadata": {"lines": "x"}},
     ],
 )
 def test_what_cannot_be_read(structured: Any) -> None:
