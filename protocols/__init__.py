@@ -9,6 +9,8 @@ connection
 step
     What a connection wants done: `Send` this frame, `Submit` this command,
     `Record` these events. The driver in the gateway performs it.
+explainer
+    Shows a link's frames to people: their names, their members as JSON, without secrets.
 northbound, southbound
     Facing a controller, where we play the worker; facing a worker, where we play
     the controller.

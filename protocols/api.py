@@ -22,6 +22,7 @@ from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.watchers import WorkerNotice
 from fleetgate.core.worker import InputKind, Reports, WorkerInfo
 from fleetgate.protocols.carriage import Carriage
+from fleetgate.protocols.explaining import Showing
 
 # --- steps: either side
 
@@ -239,11 +240,6 @@ Steps: TypeAlias = Sequence[Step]
 NO_STEPS: Steps = ()
 
 
-def nobody(token: str) -> str | None:
-    """Knows no token."""
-    return None
-
-
 @attrs.frozen(slots=True)
 class Opening:
     """What is known of a link when it opens.
@@ -272,7 +268,9 @@ class Opening:
     """What an earlier link of the entry wanted remembered (`Remember`)."""
     token: str | None = attrs.field(default=None, repr=False)
     """What this end shows to its peer, where the protocol does so in a message."""
-    identify: Callable[[str], str | None] = attrs.field(default=nobody, repr=False, eq=False)
+    identify: Callable[[str], str | None] = attrs.field(
+        default=lambda token: None, repr=False, eq=False
+    )
     """Whom a token that the peer shows in a message speaks for, as the entry's `tokens` say;
     None: nobody. Compares in constant time."""
 
@@ -364,11 +362,12 @@ class Side:
 
 @attrs.frozen(slots=True)
 class Adapter:
-    """A protocol as the registry knows it."""
+    """A protocol as the registry knows it. `showing` is for people who look at its frames."""
 
     name: str
     northbound: Side
     southbound: Side
+    showing: Showing = Showing()
 
 
 class ProtocolError(Exception):

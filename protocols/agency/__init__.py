@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from fleetgate.core.worker import InputKind
-from fleetgate.protocols.agency import door, southbound
+from fleetgate.protocols.agency import door, explain, southbound
 from fleetgate.protocols.agency.settings import (
     AgencyNorthboundSettings,
     AgencySouthboundSettings,
@@ -31,4 +31,5 @@ ADAPTER: Final = Adapter(
         southbound.carriage,
         inputs=frozenset({InputKind.PROMPT}),
     ),
+    showing=explain.SHOWING,
 )

@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Final
 
 from fleetgate.protocols.api import Adapter, Connection, Side
+from fleetgate.protocols.iop import explain
 from fleetgate.protocols.iop.control import ControlCall, Either, InFlight
 from fleetgate.protocols.iop.northbound import NodeConnection
 from fleetgate.protocols.iop.settings import (
@@ -64,4 +65,5 @@ ADAPTER: Final = Adapter(
         denies=_denies,
         decisions=False,
     ),
+    showing=explain.SHOWING,
 )

@@ -97,6 +97,26 @@ def _json_of(value: Any) -> Json:
     return cast(Json, value)
 
 
+# --- for those who show messages and do not use them
+
+_CALLS: Final[Mapping[str, tuple[Any, Any]]] = {
+    "Run": (runtime_pb2.RunRequest, runtime_pb2.RunEvent),
+    "Attach": (link_pb2.AttachRequest, runtime_pb2.RunEvent),
+    "Cancel": (runtime_pb2.CancelRequest, link_pb2.CancelResponse),
+    "Command": (runtime_pb2.NodeCommandRequest, runtime_pb2.NodeCommandResponse),
+    "WatchNodes": (link_pb2.WatchNodesRequest, runtime_pb2.EdgeNodeEvent),
+}
+
+
+def empty(path: str, *, controller: bool) -> Any:
+    """An empty message of what is sent on a link: by its path, and by whether the side that asks
+    sends it."""
+    call = _CALLS.get(path.removeprefix(w.CONTROL)) if path.startswith(w.CONTROL) else None
+    if call is not None:
+        return call[0]() if controller else call[1]()
+    return link_pb2.EdgeMessage() if controller else link_pb2.NodeMessage()
+
+
 # --- underneath
 
 

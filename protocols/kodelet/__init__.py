@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from fleetgate.protocols.api import Adapter, Side
+from fleetgate.protocols.kodelet import explain
 from fleetgate.protocols.kodelet.northbound import RunnerConnection
 from fleetgate.protocols.kodelet.settings import (
     ControlPlaneSettings,
@@ -34,4 +35,5 @@ ADAPTER: Final = Adapter(
     southbound=Side(
         ControlPlaneSettings, ControlPlaneConnection, control_plane_carriage, inputs=INPUTS
     ),
+    showing=explain.SHOWING,
 )

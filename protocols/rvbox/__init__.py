@@ -15,6 +15,7 @@ from typing import Final
 
 from fleetgate.core.worker import InputKind
 from fleetgate.protocols.api import Adapter, Side
+from fleetgate.protocols.rvbox import explain
 from fleetgate.protocols.rvbox.northbound import ClientConnection
 from fleetgate.protocols.rvbox.settings import (
     ClientSettings,
@@ -35,4 +36,5 @@ ADAPTER: Final = Adapter(
         inputs=frozenset({InputKind.SHELL}),
         prepare=with_expiry,
     ),
+    showing=explain.SHOWING,
 )

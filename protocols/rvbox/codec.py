@@ -1,4 +1,5 @@
-"""Frames to messages and back. With `codec_common` the only file that knows protobuf."""
+"""Frames to messages and back. With `codec_common` and `codec_digests` the only file that knows
+protobuf."""
 
 from __future__ import annotations
 

@@ -1,0 +1,149 @@
+"""What is secret in a message, and the same message without it.
+
+A value is secret by the name that it stands under (`token`, `password`, `authorization`, …), as a
+value of an environment, or behind the word Bearer. What a person or a program says (prompts, words
+of a command line, output) is no secret by this, whatever it says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from fleetgate.core.json import Json
+
+REDACTED: Final = "[redacted]"
+"""Stands in the place of what is secret."""
+
+_SECRET: Final = re.compile(
+    r"(token|secret|password|passwd|passphrase|authorization|api_?key|access_?key|private_?key"
+    r"|credentials?|cookie)$",
+    re.IGNORECASE,
+)
+_ENVIRONMENT: Final = frozenset({"env", "environ", "environment"})
+_BEARER: Final = re.compile(r"\b(bearer|dpop)\s+[\w.~+/=-]{4,}", re.IGNORECASE)
+_INNER: Final = re.compile(r"\s*[{\[]")
+"""How a text begins that may be JSON itself, as answers of tools are."""
+
+
+def is_secret(name: str) -> bool:
+    """Whether text under this name is secret."""
+    return _SECRET.search(name.replace("-", "_")) is not None
+
+
+def is_environment(name: str) -> bool:
+    """Whether what stands under this name is an environment."""
+    return name.lower() in _ENVIRONMENT
+
+
+class Redaction:
+    """Takes secrets out of values, and counts them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def value(self, value: Json, name: str = "") -> Json:
+        """A JSON value that stands under `name`, without its secrets."""
+        if isinstance(value, str):
+            return self.secret(value) if is_secret(name) else self.text(value)
+        if isinstance(value, Mapping):
+            if is_environment(name):
+                return {key: self._inside(each) for key, each in value.items()}
+            return {key: self.value(each, key) for key, each in value.items()}
+        if isinstance(value, Sequence):
+            if is_environment(name):
+                return [self.assignment(each) for each in value]
+            return [self.value(each, name) for each in value]
+        return value
+
+    def secret(self, value: str) -> str:
+        """What stands in the place of a secret; nothing is none."""
+        if value in ("", REDACTED):
+            return value
+        self.count += 1
+        return REDACTED
+
+    def assignment(self, value: Json) -> Json:
+        """`NAME=VALUE`, without the value."""
+        if not isinstance(value, str):
+            return self._inside(value)
+        name, equals, secret = value.partition("=")
+        return f"{name}={self.secret(secret)}" if equals else value
+
+    def text(self, text: str) -> str:
+        """Text that anything may stand in: JSON, or the header of a request."""
+        if _INNER.match(text):
+            inner = self._json(text)
+            if inner is not None:
+                return inner
+        found, count = _BEARER.subn(rf"\1 {REDACTED}", text)
+        self.count += count
+        return found
+
+    def _json(self, text: str) -> str | None:
+        """The text as JSON without its secrets; None: it is none, or has none."""
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        inner = Redaction()
+        clean = inner.value(value)
+        if not inner.count:
+            return None
+        self.count += inner.count
+        return json.dumps(clean, ensure_ascii=False, separators=(",", ":"))
+
+    def _inside(self, value: Json) -> Json:
+        """All text of an environment's value is secret, however deep."""
+        if isinstance(value, str):
+            return self.secret(value)
+        if isinstance(value, Mapping):
+            return {key: self._inside(each) for key, each in value.items()}
+        if isinstance(value, Sequence):
+            return [self._inside(each) for each in value]
+        return value
+
+
+class _Twice(Exception):
+    """A key came twice."""
+
+
+def read_json(data: bytes) -> tuple[Any, bool]:
+    """Any JSON, for people: bytes that are no UTF-8 become halves of surrogate pairs. Whether it is
+    plain, too: no key came twice, so that nothing stands in the bytes that the value does not show.
+
+    Raises: `ValueError`, which says where and repeats nothing.
+    """
+    try:
+        text = data.decode("utf-8", "surrogateescape")
+        try:
+            return json.loads(text, object_pairs_hook=_once), True
+        except _Twice:
+            return json.loads(text), False
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON at character {error.pos}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError("too many objects and arrays inside each other") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _Twice
+    return made
+
+
+def write_json(value: Json) -> bytes:
+    """JSON, compact, in the order given; of text, what `read_json` read comes out as it was."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def as_object(value: Any) -> dict[str, Any] | None:
+    """The value, if it is a JSON object."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
