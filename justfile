@@ -82,3 +82,7 @@ bench *args:
 # pin what is installed now
 constraints:
     {{ bin }}/python -m pip freeze --exclude-editable > constraints.txt
+
+# meet programs that others wrote; names of lanes, and `--report` for docs/interop.md
+interop *args:
+    {{ bin }}/python -P tools/interop.py {{ args }}

@@ -210,6 +210,7 @@ RECIPES = {
     "proto",
     "proto-check",
     "wheel",
+    "interop",
     "bench",
     "deep-fuzz",
     "kill-loop",
@@ -223,7 +224,9 @@ def test_just_ci_is_what_ci_runs() -> None:
     assert recipes["ci"] == ["bash .ci/run"]
     (gates,) = re.findall(r"^ *for recipe in (.*); do$", script, re.MULTILINE)
     assert set(gates.split()) <= set(recipes)
-    assert {"lint", "types", "imports", "proto-check", "cov-report"} <= set(gates.split())
+    assert {"lint", "types", "imports", "proto-check", "cov-report", "interop"} <= set(
+        gates.split()
+    )
 
 
 def test_the_readme_begins_with_the_two_commands_and_ci_runs_the_second() -> None:

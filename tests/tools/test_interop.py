@@ -1,0 +1,154 @@
+"""The lanes: which run, when one counts as failed, and what the page says. No toolchain here."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("interop", ROOT / "tools" / "interop.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+interop = load_tool()
+GOOD = {"what": "it holds", "count": 3, "outcome": "passed"}
+
+
+def lane(name: str = "a", *commands: str, modules: tuple[str, ...] = ()) -> Any:
+    return interop.Lane(name, Path(name), "agency", commands, modules)
+
+
+def test_what_is_missing_is_named() -> None:
+    assert lane("a", "sh", modules=("json",)).missing() == []
+    assert lane("a", "no-such-command", modules=("nosuch.module", "nosuch")).missing() == [
+        "the command no-such-command",
+        "the module nosuch.module",
+        "the module nosuch",
+    ]
+
+
+def test_every_lane_of_the_tree_is_found_and_has_tests_and_rows() -> None:
+    lanes = interop.find_lanes(ROOT / "tests" / "interop")
+    folders = {path.parent for path in (ROOT / "tests" / "interop").glob("*/lane_*.py")}
+    assert {each.folder for each in lanes} == folders
+    told = interop.told(interop.PAGE.read_text())
+    assert set(told) == {each.name for each in lanes}
+    assert all(each.commands or each.modules for each in lanes), "a lane needs something"
+
+
+def test_a_lane_is_chosen_by_name() -> None:
+    lanes = [lane("a"), lane("b")]
+    assert interop.choose([], lanes) == lanes
+    assert interop.choose(["b"], lanes) == [lanes[1]]
+    with pytest.raises(SystemExit, match="no lane is called c; there are a, b"):
+        interop.choose(["c"], lanes)
+
+
+@pytest.mark.parametrize(
+    ("cases", "peers", "code", "problem"),
+    [
+        ([GOOD], ["x 1"], 0, ""),
+        ([], ["x 1"], 5, "ran nothing"),
+        ([GOOD, GOOD | {"outcome": "skipped"}], ["x 1"], 0, "skipped: it holds"),
+        ([GOOD | {"outcome": "failed"}], ["x 1"], 1, "failed: it holds"),
+        ([GOOD], [], 0, "does not say whom it has met"),
+        ([GOOD], ["x 1"], 2, "pytest ended with 2"),
+    ],
+)
+def test_a_lane_that_is_here_runs_as_a_whole_or_has_failed(
+    cases: list[dict[str, Any]], peers: list[str], code: int, problem: str
+) -> None:
+    assert interop.judge({"cases": cases, "peers": peers}, code).problem == problem
+
+
+def test_lanes_without_their_toolchain_are_skipped_with_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        interop, "play", lambda each: interop.judge({"cases": [GOOD], "peers": ["x 1"]}, 0)
+    )
+    there, gone = lane("there", "sh"), lane("gone", "no-such-command")
+    assert list(interop.run([there, gone])) == [there]
+    said = capsys.readouterr().out
+    assert "there: holds, 3 cases in" in said
+    assert "skip gone: the command no-such-command is not here" in said
+
+
+@pytest.mark.parametrize(("problem", "code"), [("", 0), ("ran nothing", 1)])
+def test_the_command_fails_with_a_lane(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    problem: str,
+    code: int,
+) -> None:
+    monkeypatch.setattr(interop, "find_lanes", lambda _: [lane("a")])
+    monkeypatch.setattr(interop, "play", lambda _: interop.Result(problem=problem))
+    assert interop.main([]) == code
+    assert ("failed lanes: a" in capsys.readouterr().out) == bool(code)
+
+
+def write_lane(folder: Path, body: str) -> Any:
+    (folder / "lane.toml").write_text('protocol = "agency"\ncommands = ["sh"]\n')
+    (folder / "lane_it.py").write_text(body)
+    return interop.find_lanes(folder.parent)[0]
+
+
+def test_a_lane_is_played_and_says_what_it_did(tmp_path: Path) -> None:
+    """One real run of pytest, as `just interop` has it."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    shutil.copy(interop.LANES / "conftest.py", folder)
+    small = write_lane(
+        folder,
+        "import pytest\n"
+        "@pytest.mark.parametrize('n', [1, 2])\n"
+        "def test_sums(record_property, n):\n"
+        "    '''Sums come out right.\n\n    More.'''\n"
+        "    record_property('peer', 'adder 1.0')\n"
+        "    record_property('count', 20)\n"
+        "def test_gone():\n"
+        "    pytest.skip('no reason')\n",
+    )
+    result = interop.play(small)
+    assert result.peers == ("adder 1.0",)
+    assert {(case.what, case.count, case.outcome) for case in result.cases} == {
+        ("Sums come out right", 40, "passed"),
+        ("test_gone", 1, "skipped"),
+    }
+    assert result.problem == "skipped: test_gone"
+
+
+PAGE = f"words\n{interop.BEGIN}{interop.END}after\n"
+
+
+def test_the_page_keeps_the_rows_of_lanes_that_were_not_run() -> None:
+    good = interop.judge({"cases": [GOOD], "peers": ["x 1", "y 2"]}, 0)
+    first = interop.report(PAGE, {lane("b"): good, lane("a"): good})
+    assert first.startswith("words\n")
+    assert first.endswith("after\n")
+    assert interop.told(first) == {
+        "a": ["| a | x 1, y 2 | it holds | 3 | passed |\n"],
+        "b": ["| b | x 1, y 2 | it holds | 3 | passed |\n"],
+    }
+    second = interop.report(first, {lane("a"): interop.Result(problem="took | long")})
+    assert interop.told(second)["a"] == ["| a |  |  | 0 | took \\| long |\n"]
+    assert interop.told(second)["b"] == interop.told(first)["b"]
+
+
+def test_a_page_without_a_place_for_the_table_is_refused() -> None:
+    with pytest.raises(SystemExit, match="no place for the table"):
+        interop.report("words", {})
