@@ -163,12 +163,14 @@ class Ledger:
         *,
         also: Sequence[Write] = (),
         then: Callable[[], None] | None = None,
+        plain: bool = False,
     ) -> None:
         """As `record`, for events of several origins: in one entry of the journal's line, which
-        costs about as much as one event in it."""
+        costs about as much as one event in it. `plain`: they say no more than that a run at
+        work is at work."""
         marks = slot.marks()
         try:
-            self._enqueue(slot, parts, also, then)
+            self._enqueue(slot, parts, also, then, plain=plain)
         except ValueError as error:
             slot.reset(marks)
             self._record_singly(slot, parts, also, then, error)
@@ -179,12 +181,17 @@ class Ledger:
         parts: Sequence[Part],
         also: Sequence[Write],
         then: Callable[[], None] | None,
+        *,
+        plain: bool = False,
     ) -> None:
         now = self.clock()
         before = slot.run
         batch: list[Recorded] = []
-        for events, source in parts:
-            self._number(slot, events, now, source, batch)
+        if plain and before.state is RunState.RUNNING and before.accepted and before.started:
+            slot.number_plain(parts, now, batch)
+        else:
+            for events, source in parts:
+                self._number(slot, events, now, source, batch)
         if not batch:
             return
         recorded = tuple(batch)

@@ -50,6 +50,7 @@ class Receiver:
         last = slot.native_seq
         parts: list[Part] = []
         also: list[Write] = []
+        plain = True
         for events, native_seq, time in heard:
             if native_seq is not None:
                 if native_seq <= last:
@@ -57,11 +58,12 @@ class Receiver:
                     continue
                 last = native_seq
             if not _PLAIN.issuperset(map(type, events)):
+                plain = False
                 events = [_on_time(slot, event) for event in events]
                 for event in events:
                     also += self._consequences(slot, worker, event)
             parts.append((events, Source(epoch, native_seq, time)))
-        self._ledger.record_parts(slot, parts, also=also)
+        self._ledger.record_parts(slot, parts, also=also, plain=plain)
         return True
 
     def _consequences(self, slot: Slot, worker: Worker, event: Event) -> list[Write]:

@@ -8,7 +8,7 @@ the gateway stands on that (I2).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -134,6 +134,23 @@ class Slot:
         self.last_time = max(self.last_time, now)
         return Recorded(run.id, self.last_seq, self.last_time, event, source)
 
+    def number_plain(
+        self,
+        parts: Sequence[tuple[Sequence[Event], Source | None]],
+        now: int,
+        batch: list[Recorded],
+    ) -> None:
+        """Take the next numbers for events that leave the run as it is, into `batch`."""
+        run, seq = self.run.id, self.last_seq
+        self.last_time = time = max(self.last_time, now)
+        for events, source in parts:
+            for event in events:
+                seq = Seq(seq + 1)
+                batch.append(Recorded(run, seq, time, event, source))
+            if events and source is not None and source.seq is not None:
+                self.native_seq = source.seq
+        self.last_seq = seq
+
     def publish(self, events: tuple[Recorded, ...], run: Run, native_seq: int) -> None:
         """`events` are durable, and the run as it was behind them."""
         self.visible = run
@@ -186,6 +203,8 @@ class Slot:
         if not self.tail or self.tail[0].seq > after + 1:
             return ()
         start = after + 1 - self.tail[0].seq
+        if self.bodies <= size:
+            return tuple(islice(self.tail, start, start + items))
         batch: list[Recorded] = []
         for recorded in islice(self.tail, start, start + items):
             size -= body_size(recorded)

@@ -24,6 +24,7 @@ from fleetgate.core.ids import RunId, WorkerId
 from fleetgate.core.timers import Clock
 from fleetgate.gateway.alarm import Alarm
 from fleetgate.gateway.asking import Asking
+from fleetgate.gateway.bulk import ShortWay
 from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.gate import Gate
 from fleetgate.gateway.outbox import Outbox
@@ -83,6 +84,7 @@ class Driver:
         self._calling = False
         self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable)
         self._speaker = Speaker(hub, observer)
+        self._short = ShortWay(connection, self._speaker, self._outbox, clock, self.fault)
         self._asking = Asking(hub, self, self._speaker, observer)
         self._gate = Gate(self._outbox, self._asking)
         self._alarm = Alarm(clock)
@@ -279,7 +281,8 @@ class Driver:
         self._close(api.Close(1011, refusal.message))
 
     def _deliver(self, batch: Sequence[Recorded]) -> None:
-        self._call(partial(self._connection.deliver, batch))
+        if self._calls or not self._going or not self._short.give(batch):
+            self._call(partial(self._connection.deliver, batch))
 
     # --- the link
 
@@ -301,12 +304,16 @@ class Driver:
             self._read_over.set()
 
     async def _take_in(self, frames: Sequence[bytes]) -> None:
+        at = 0
         try:
-            for frame in frames:
+            while at < len(frames):
                 if not self._gate.open:
                     self._speaker.flush()
                     await self._gate.wait()
-                self._receive(frame)
+                taken = self._short.take(frames[at:]) if self._going else 0
+                if not taken:
+                    self._receive(frames[at])
+                at += taken or 1
         finally:
             self._speaker.flush()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 import trio
@@ -43,6 +44,13 @@ class Outbox:
         self._items.append(frame)
         self._size += len(frame)
         self._filled.set()
+
+    def put_all(self, frames: Sequence[bytes]) -> None:
+        """As `put`, of several in order."""
+        if frames:
+            self._items.extend(frames)
+            self._size += sum(map(len, frames))
+            self._filled.set()
 
     def bar(self, event: trio.Event) -> None:
         """Send nothing that comes after this before `event` is set."""

@@ -12,6 +12,7 @@ from fleetgate.core.ids import Epoch, RunId, WorkerId
 from fleetgate.core.receiver import Heard
 from fleetgate.core.watchers import Happening
 from fleetgate.protocols import api
+from fleetgate.protocols.bulk import Bulk
 
 WorkerStep: TypeAlias = (
     api.WorkerReady
@@ -37,7 +38,7 @@ class Speaker:
         self._hub = hub
         self._reporter = reporter
         self._admitted: tuple[WorkerId, Epoch] | None = None
-        self._records: list[api.Record] = []
+        self._records: list[tuple[RunId, Sequence[Heard]]] = []
         """What frames that came together report. It goes to the hub together, before anything
         else goes there and before this task waits: one entry in the journal's line costs about
         what one event in it costs."""
@@ -57,7 +58,11 @@ class Speaker:
 
     def record(self, step: api.Record) -> None:
         """Keep what is reported until `flush`."""
-        self._records.append(step)
+        self._records.append((step.run, ((step.events, step.native_seq, step.time),)))
+
+    def hear(self, bulk: Bulk) -> None:
+        """Keep what is reported in bulk until `flush`."""
+        self._records.append((bulk.run, bulk.heard))
 
     def flush(self) -> None:
         """Hand over what was reported: at once what is about one run and stands together."""
@@ -65,7 +70,7 @@ class Speaker:
             return
         records, self._records = self._records, []
         for run, together in groupby(records, _run_of):
-            self._hand(run, [(step.events, step.native_seq, step.time) for step in together])
+            self._hand(run, [each for _, heard in together for each in heard])
 
     def _hand(self, run: RunId, heard: Sequence[Heard]) -> None:
         if self._admitted is None:
@@ -125,5 +130,5 @@ class Speaker:
             self._hub.withdraw(*self._admitted, reason)
 
 
-def _run_of(step: api.Record) -> RunId:
-    return step.run
+def _run_of(record: tuple[RunId, Sequence[Heard]]) -> RunId:
+    return record[0]

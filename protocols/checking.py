@@ -31,6 +31,7 @@ from fleetgate.protocols.api import (
     Wake,
     WithdrawWorker,
 )
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.carriage import Carriage
 
 STEP_KINDS: Final[tuple[type[Any], ...]] = get_args(Step)
@@ -113,6 +114,9 @@ class _Host:
 
     def receive(self, frame: bytes) -> None:
         """A frame comes."""
+        connection = self._connection
+        if isinstance(connection, BulkConnection) and connection.receive_bulk([frame], self.now):
+            return
         self.tell(lambda c: c.receive(frame, self.now))
 
     def tell(self, call: Callable[[Connection], Steps]) -> None:

@@ -65,7 +65,7 @@ class Guard:
     def feed(self, data: bytes) -> bytes:
         """Take in the next bytes. Answers the control frames that are whole now. Behind a
         violation nothing is looked at."""
-        passed, at = b"", 0
+        passed, at = b"", self._take_plain(data)
         while at < len(data) and self.violation is None and not self.peer_closed:
             if not self._inside:
                 at = self._read_header(data, at)
@@ -79,6 +79,30 @@ class Guard:
             if not self._left:
                 passed += self._end_frame(bytes(self._frame) if self._frame else piece)
         return passed
+
+    def _take_plain(self, data: bytes) -> int:
+        """The short way of nearly all that comes: messages that are one frame each and whole in
+        `data`, from its start on. Answers where that ends; what is there goes the long way, which
+        would take these as well."""
+        if self._inside or self._header or self._fragments or self.violation or self.peer_closed:
+            return 0
+        at, size, first, masked = 0, len(data), 0x80 | self._kind, self._masked
+        while size - at > 3 and data[at] == first and (data[at + 1] >= 0x80) is masked:
+            length, start = data[at + 1] & 0x7F, at + 2
+            if length > 125:
+                if length == 127:
+                    break
+                length, start = data[at + 2] << 8 | data[at + 3], at + 4
+            body = start + 4 if masked else start
+            end = body + length
+            if end > size or length > self._limit:
+                break
+            message = _unmasked(data[body:end], data[start:body]) if masked else data[body:end]
+            self._take(message)
+            if self.violation is not None:
+                return size
+            at = end
+        return at
 
     def _read_header(self, data: bytes, at: int) -> int:
         held = len(self._header)
@@ -150,12 +174,24 @@ class Guard:
 
 
 def _unmasked(payload: bytes, key: bytes) -> bytes:
-    """The payload with the client's mask taken off (RFC 6455 section 5.3). As one long number: a
-    loop over its bytes would be Python's."""
+    """The payload with the client's mask taken off (RFC 6455 section 5.3). A loop over its bytes
+    would be Python's: a short one is taken as one long number, of another each fourth byte at a
+    time, which from here on is up to twice as fast."""
     size = len(payload)
-    mask = (key * (size // 4 + 1))[:size]
-    bare = int.from_bytes(payload, "little") ^ int.from_bytes(mask, "little")
-    return bare.to_bytes(size, "little")
+    if size < _LONG:
+        mask = int.from_bytes((key * (size // 4 + 1))[:size], "little")
+        return (int.from_bytes(payload, "little") ^ mask).to_bytes(size, "little")
+    bare = bytearray(payload)
+    for lane, byte in enumerate(key):
+        bare[lane::4] = bare[lane::4].translate(_MASKED[byte])
+    return bytes(bare)
+
+
+_LONG: Final = 512
+_BYTES: Final = int.from_bytes(bytes(range(256)), "little")
+_EACH: Final = int.from_bytes(b"\1" * 256, "little")
+_MASKED: Final = tuple((_BYTES ^ _EACH * mask).to_bytes(256, "little") for mask in range(256))
+"""What each byte becomes under each byte of a mask."""
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -22,7 +22,7 @@ from fleetgate.core.journal.api import (
     PutRun,
     Write,
 )
-from fleetgate.core.journal.records import encode_event, encode_order, encode_run, encode_specs
+from fleetgate.core.journal.records import encode_events, encode_order, encode_run, encode_specs
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import LAST_SEQ
 
@@ -190,7 +190,7 @@ def _event_rows(write: Append) -> EventRows:
     if last > LAST_SEQ:
         raise ValueError(f"run {write.id} has {LAST_SEQ} events; a journal holds no more of one")
     run = None if write.run is None else _run_row(write.run, last, write.native_seq)
-    return EventRows(write.id, first, write.native_seq, tuple(map(encode_event, write.events)), run)
+    return EventRows(write.id, first, write.native_seq, encode_events(write.events), run)
 
 
 def _run_row(run: Run, last_seq: int, native_seq: int) -> RunRow:

@@ -7,13 +7,24 @@ from typing import Final
 
 import attrs
 
-from fleetgate.core.events import Recorded, RunFinished
+from fleetgate.core.events import (
+    MAX_BODY,
+    OutputProduced,
+    Recorded,
+    RunFinished,
+    TextProduced,
+)
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import LAST_SEQ, replay_floor
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency import wire_events as w
-from fleetgate.protocols.agency.encode import FrameTooLarge, encode_event, size_of
+from fleetgate.protocols.agency.encode import (
+    FrameTooLarge,
+    encode_event,
+    encode_texts,
+    size_of,
+)
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
 from fleetgate.protocols.agency.translate_events import View, from_event, view_of
 from fleetgate.protocols.agency.trim import shorten
@@ -74,6 +85,16 @@ class Attachments:
         end, self._end, self._canceling = self._end, None, None
         return NO_STEPS if end is None else (end,)
 
+    def deliver_bulk(self, batch: Sequence[Recorded]) -> Sequence[bytes] | None:
+        """The frames of events that are each a text. None: look at each, nothing was done."""
+        attached = self._attached.get(batch[0].run) if batch else None
+        if attached is None or batch[0].seq <= attached.after:
+            return None
+        if 6 * (MAX_BODY + len(attached.run_id)) + _ENVELOPE > wire.MAX_TEXT:
+            return None  # no escape is longer than six times what it stands for
+        texts = _texts(batch, attached.view)
+        return None if texts is None else encode_texts(attached.run_id, batch[0].seq, texts)
+
     def deliver(self, batch: Sequence[Recorded]) -> Steps:
         """Events of one run, each as one frame with the same number.
 
@@ -99,6 +120,27 @@ class Attachments:
             else:
                 steps.append(Send(frame))
         return steps
+
+
+def _texts(batch: Sequence[Recorded], view: View) -> list[str] | None:
+    """The texts that the events become, if they all are output or text of a run, and none is above
+    what the core allows."""
+    texts: list[str] = []
+    for recorded in batch:
+        event = recorded.event
+        if type(event) is OutputProduced:
+            fits = len(event.data) <= MAX_BODY
+        else:
+            fits = type(event) is TextProduced and len(event.text) <= MAX_BODY
+        if not fits:
+            return None
+    for recorded in batch:
+        event = recorded.event
+        if type(event) is OutputProduced:
+            texts.append(view.decoders[event.stream].decode(event.data))
+        elif type(event) is TextProduced:
+            texts.append(event.text)
+    return texts
 
 
 def _shortened(run_id: str, seq: Seq, event: w.RunEvent) -> bytes:

@@ -11,7 +11,8 @@ from fleetgate.protocols.agency import northbound, wire
 from fleetgate.protocols.agency.northbound import AgencyNorthbound
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
 from fleetgate.protocols.agency.web import WebConnection
-from fleetgate.protocols.api import Connection, Opening, Steps
+from fleetgate.protocols.api import Opening, Steps
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.carriage import Carriage, WebSocketUse
 
 
@@ -22,12 +23,12 @@ def carriage(settings: AgencyNorthboundSettings) -> Carriage:
     return Carriage(northbound.carriage(settings).stream, wire.MAX_FRAME, use, in_band=True)
 
 
-class Door(Connection):
+class Door(BulkConnection):
     """A client's connection: what it turns out to be when it opens."""
 
     def __init__(self, settings: AgencyNorthboundSettings) -> None:
         self._settings = settings
-        self._inside: Connection = AgencyNorthbound(settings)
+        self._inside: BulkConnection = AgencyNorthbound(settings)
 
     def opened(self, opening: Opening, now: int) -> Steps:
         if "host" in opening.headers:  # there was an upgrade
@@ -48,3 +49,6 @@ class Door(Connection):
 
     def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
         return self._inside.deliver(batch, now)
+
+    def deliver_bulk(self, batch: Sequence[Recorded], now: int) -> Sequence[bytes] | None:
+        return self._inside.deliver_bulk(batch, now)

@@ -56,6 +56,18 @@ def encode_event(run_id: str, sequence: int, event: w.RunEvent) -> bytes:
     )
 
 
+def encode_texts(run_id: str, first: int, texts: Iterable[str]) -> list[bytes]:
+    """Events that are each a `Text`, numbered from `first`, as `encode_event` writes them. None
+    may be too large for a frame: that is not looked at."""
+    head = f'\x00{{"kind":"event","run_id":{quote(run_id)},"sequence":'
+    return [
+        f'{head}{seq},"event":{{"type":"text","payload":{quote(text)}}}}}'.encode(
+            "utf-8", "replace"
+        )
+        for seq, text in enumerate(texts, first)
+    ]
+
+
 def encode_server(frame: w.ServerFrame) -> bytes:
     """A daemon's frame. An event of an unknown type is for reading only: `TypeError`.
 

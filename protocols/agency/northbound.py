@@ -41,7 +41,6 @@ from fleetgate.protocols.agency.translate import (
 from fleetgate.protocols.api import (
     NO_STEPS,
     Close,
-    Connection,
     Opening,
     Pause,
     Report,
@@ -52,6 +51,7 @@ from fleetgate.protocols.api import (
     Unfollow,
     Wake,
 )
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.carriage import Carriage
 
 _LATER_PROVIDERS: Final = {"grok": 4}
@@ -66,7 +66,7 @@ def carriage(settings: AgencyNorthboundSettings) -> Carriage:
     return Carriage("kind" if settings.strict_parity else "kind_or_lines", wire.MAX_FRAME)
 
 
-class AgencyNorthbound(Connection):
+class AgencyNorthbound(BulkConnection):
     """One client's connection."""
 
     def __init__(self, settings: AgencyNorthboundSettings) -> None:
@@ -264,6 +264,9 @@ class AgencyNorthbound(Connection):
             return self._attachments.deliver(batch)
         except FrameTooLarge as error:
             return self._close(None, str(error))
+
+    def deliver_bulk(self, batch: Sequence[Recorded], now: int) -> Sequence[bytes] | None:
+        return self._attachments.deliver_bulk(batch)
 
     def _acknowledge(self, id: int, message: wire.AckEvents) -> Steps:
         run = scoped(self._link, message.run_id)

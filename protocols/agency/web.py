@@ -24,7 +24,6 @@ from fleetgate.protocols.agency.state import MAJOR
 from fleetgate.protocols.api import (
     NO_STEPS,
     Close,
-    Connection,
     Opening,
     RemoteProtocolError,
     Report,
@@ -32,6 +31,7 @@ from fleetgate.protocols.api import (
     Step,
     Steps,
 )
+from fleetgate.protocols.bulk import BulkConnection
 
 MOST_READ: Final = 256 * 1024
 """Bytes of events that a run is read with at a time: of more, the first ones come, and a client
@@ -61,7 +61,7 @@ class _Watched:
     reader: _Reader | None = None
 
 
-class WebConnection(Connection):
+class WebConnection(BulkConnection):
     """One MCP client's connection."""
 
     def __init__(self, settings: AgencyNorthboundSettings) -> None:

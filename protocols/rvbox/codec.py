@@ -4,7 +4,7 @@ protobuf."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from google.protobuf.message import DecodeError
@@ -47,31 +47,37 @@ class Output(NamedTuple):
     offset: int
 
 
-def output_of(frame: bytes) -> Output | None:
-    """The piece of output in a frame; None for every other frame, be it one at all or not.
+def outputs_of(frames: Iterable[bytes]) -> Iterator[Output]:
+    """The pieces of output in frames, up to the first frame that is anything else, be it a
+    message at all or not.
 
     Nearly every frame of a busy host is one. Values that nobody looks at are not made for it,
     which is half the time that `decode` takes.
     """
-    try:
-        envelope = agent.AgentEnvelope.FromString(frame)
-    except DecodeError:
-        return None
-    if envelope.WhichOneof("payload") != "command_event":
-        return None
-    event = envelope.command_event
-    if event.WhichOneof("event") != "output":
-        return None
-    chunk = event.output
-    return Output(
-        envelope.session_id,
-        envelope.session_generation,
-        event.issue_uuid,
-        event.event_seq,
-        chunk.stream,
-        chunk.data,
-        chunk.offset,
-    )
+    parse, make = agent.AgentEnvelope.FromString, tuple.__new__
+    for frame in frames:
+        try:
+            envelope = parse(frame)
+        except DecodeError:
+            return
+        if envelope.WhichOneof("payload") != "command_event":
+            return
+        event = envelope.command_event
+        if event.WhichOneof("event") != "output":
+            return
+        chunk = event.output
+        yield make(
+            Output,
+            (
+                envelope.session_id,
+                envelope.session_generation,
+                event.issue_uuid,
+                event.event_seq,
+                chunk.stream,
+                chunk.data,
+                chunk.offset,
+            ),
+        )
 
 
 def encode(message: w.Envelope) -> bytes:

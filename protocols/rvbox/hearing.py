@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fleetgate.core.events import (
     Diagnosed,
     Event,
@@ -18,6 +20,7 @@ from fleetgate.core.ids import RunId
 from fleetgate.core.sequence import Arrival, arrival
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Record, Report, Step, Steps
+from fleetgate.protocols.bulk import Bulk, Heard
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import Command, Standing
 from fleetgate.protocols.rvbox.codec import Output
@@ -83,20 +86,36 @@ class Hearing:
 
     # --- events
 
-    def output(self, output: Output) -> Record | None:
-        """The record of what can only be the next output of a command that was seen at work:
-        nothing else follows from it. None: look at the whole message, nothing was taken."""
-        command = self._desk.books.by_uuid.get(output.issue_uuid)
-        if command is None or not command.running or command.exit_seq:
+    def outputs(self, outputs: Iterable[Output]) -> Bulk | None:
+        """What can only be the next outputs of one command that was seen at work: nothing else
+        follows from them. None: look at the whole message of the first, nothing was taken."""
+        heard: list[Heard] = []
+        command: Command | None = None
+        for session, generation, uuid, seq, stream, data, offset in outputs:
+            if command is None:
+                command = self._at_work(session, generation, uuid)
+                if command is None:
+                    return None
+                first, taken = (session, generation, uuid), command.taken
+            if seq != taken + 1 or (session, generation, uuid) != first:
+                break
+            events = to_output(stream, data, offset)
+            if type(events[0]) is not OutputProduced:
+                break
+            taken = seq
+            heard.append((events, seq, None))
+        if command is None or not heard:
             return None
-        if output.event_seq != command.taken + 1:
-            return None
-        events = to_output(output.stream, output.data, output.offset)
-        if type(events[0]) is not OutputProduced:
-            return None
-        command.taken = output.event_seq
+        command.taken = taken
         command.gaps = 0
-        return Record(command.run, events, output.event_seq)
+        return Bulk(command.run, heard)
+
+    def _at_work(self, session: str, generation: int, uuid: str) -> Command | None:
+        """The command of this session that is known to run, if there is one of that uuid."""
+        if not self._desk.session.is_at_work(session, generation):
+            return None
+        command = self._desk.books.by_uuid.get(uuid)
+        return command if command is not None and command.running and not command.exit_seq else None
 
     def event(self, event: w.CommandEvent, now: int) -> Steps:
         """Record the next event; a repeated one is acknowledged again, a gap is not recorded."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Final, assert_never
 
 from fleetgate.core.answers import Admission, Answer
@@ -14,15 +15,14 @@ from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
     Close,
-    Connection,
     Opening,
-    Record,
     Report,
     Step,
     Steps,
 )
+from fleetgate.protocols.bulk import Bulk, BulkConnection
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.codec import output_of
+from fleetgate.protocols.rvbox.codec import outputs_of
 from fleetgate.protocols.rvbox.comparing import Comparing
 from fleetgate.protocols.rvbox.desk import Desk, Due
 from fleetgate.protocols.rvbox.exits import Exits
@@ -41,7 +41,7 @@ _HELD_ORDER: Final = 256
 """Bytes that an order counts for beside its input, while it is held back."""
 
 
-class ServerConnection(Connection):
+class ServerConnection(BulkConnection):
     """A server's end of one link."""
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -67,22 +67,13 @@ class ServerConnection(Connection):
 
     def receive(self, frame: bytes, now: int) -> Steps:
         """One envelope."""
-        record = self._output(frame)
-        if record is not None:
-            return (record,)
         payload = self._desk.session.take(frame)
         steps = [*self._taken(payload, now)]
         return self._and_then(steps, now)
 
-    def _output(self, frame: bytes) -> Record | None:
-        """The short way of nearly every frame of a busy host; whatever is not plainly the next
-        output of a running command goes the long way, which would do the same with this."""
-        output = output_of(frame)
-        if output is None:
-            return None
-        if not self._desk.session.is_at_work(output.session_id, output.session_generation):
-            return None
-        return self._hearing.output(output)
+    def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
+        """What is plainly the next output of one running command."""
+        return self._hearing.outputs(outputs_of(frames))
 
     def _taken(self, payload: w.Payload, now: int) -> Steps:
         match payload:

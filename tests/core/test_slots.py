@@ -33,6 +33,24 @@ def test_I1_numbers_rise_by_one_and_times_never_fall() -> None:
     assert (first.time, second.time) == (500, 500)
 
 
+def test_I1_events_that_change_nothing_are_numbered_as_each_by_itself() -> None:
+    one, other = make_slot(), make_slot()
+    for slot in (one, other):
+        put(slot, ASSIGNED, e.RunStarted())
+    parts = [
+        ((e.TextProduced("a"), e.MessageEnded()), e.Source(Epoch(1), 7)),
+        ((), e.Source(Epoch(1), 8)),
+        ((e.TextProduced("b"),), e.Source(Epoch(1), None)),
+    ]
+    singly = [one.number(event, 50, source) for events, source in parts for event in events]
+    batch: list[Recorded] = []
+    other.number_plain(parts, 50, batch)
+    assert batch == singly
+    assert other.run is not one.run
+    assert other.run == one.run
+    assert (other.last_seq, other.last_time, other.native_seq) == (one.last_seq, one.last_time, 7)
+
+
 def test_an_event_that_does_not_follow_takes_no_number() -> None:
     slot = make_slot()
     put(slot, CANCELED)

@@ -23,6 +23,18 @@ async def test_frames_come_out_in_order_and_in_batches() -> None:
     assert outbox.idle
 
 
+async def test_several_put_together_are_those_put_one_by_one() -> None:
+    outbox = Outbox()
+    outbox.put(b"1")
+    outbox.put_all([b"2", b"3"])
+    outbox.put_all([])
+    assert await outbox.take() == [b"1", b"2", b"3"]
+    outbox.sent()
+    assert outbox.idle
+    outbox.put_all([bytes(HIGH_SIZE // 2)] * 2)
+    assert outbox.full
+
+
 async def test_nothing_passes_a_barrier_before_it_is_set() -> None:
     outbox, barrier = Outbox(), trio.Event()
     outbox.put(b"before")

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, RunId, Seq
-from fleetgate.core.journal import records
 from fleetgate.core.journal.records import (
     decode_event,
     decode_order,
     decode_run,
     encode_event,
+    encode_events,
     encode_order,
     encode_run,
     encode_specs,
@@ -23,7 +23,6 @@ from fleetgate.core.journal.records import (
 from fleetgate.core.json import Json
 from fleetgate.core.run import Run
 from fleetgate.core.testing import EVENT_KINDS, events, json_values, orders, recorded, runs, specs
-from fleetgate.schemas.journal.v1 import event_pb2
 
 
 def again(event: e.Recorded) -> e.Recorded:
@@ -37,10 +36,18 @@ def test_an_event_of_every_kind_comes_back(kind: type[e.Event], data: st.DataObj
     assert again(event) == event
 
 
-@given(recorded(events(e.OutputProduced)))
-def test_output_has_the_same_bytes_by_its_own_way_as_by_every_others(event: e.Recorded) -> None:
-    slow = event_pb2.Recorded(**records._RECORDED.fields(event)).SerializeToString()
-    assert encode_event(event) == slow
+bodies = events(e.OutputProduced) | events(e.TextProduced) | st.just(e.TextProduced(""))
+
+
+@given(st.lists(recorded(bodies | events()), max_size=8))
+def test_events_have_the_same_bytes_together_as_each_by_itself(batch: list[e.Recorded]) -> None:
+    assert encode_events(batch) == tuple(map(encode_event, batch))
+
+
+def test_what_cannot_be_kept_is_no_record_among_others_either() -> None:
+    half = e.Recorded(RunId("a"), Seq(1), 0, e.TextProduced("\ud800"), e.Source(Epoch(1), 1))
+    with pytest.raises(ValueError, match="surrogates"):
+        encode_events([half])
 
 
 @given(json_values())

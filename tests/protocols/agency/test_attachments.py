@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetgate.core.events import (
+    MAX_BODY,
     Diagnosed,
     MessageEnded,
     Outcome,
@@ -72,6 +73,46 @@ def test_an_attachment_sends_exactly_what_is_behind_its_start(
     events = number(ID, *[MessageEnded()] * 70)[follow.after :]
     numbers = [sequence for sequence, _ in sent(attachments.deliver(events))]
     assert numbers == list(range(start + 1, 71))
+
+
+texts = st.builds(TextProduced, st.text(max_size=4) | st.just("\ud800"))
+outputs = st.builds(OutputProduced, st.sampled_from(Stream), st.binary(max_size=4))
+
+
+@given(st.lists(texts | outputs, min_size=1, max_size=8), st.integers(1, 7))
+def test_in_bulk_the_same_frames_go_out(
+    said: list[TextProduced | OutputProduced], cut: int
+) -> None:
+    short, long = make(), make()
+    batch = number(ID, *said)
+    for attachments in (short, long):
+        attachments.attach(after(0), make_run())
+    plain = [step.frame for step in long.deliver(batch) if isinstance(step, Send)]
+    sent_in_bulk: list[bytes] = []
+    for part in (batch[:cut], batch[cut:]):
+        sent_in_bulk += short.deliver_bulk(part) or ()
+    assert sent_in_bulk == plain
+
+
+def test_what_is_not_plain_text_does_not_go_in_bulk() -> None:
+    attachments = make()
+    split = OutputProduced(Stream.STDOUT, "ä".encode()[:1])
+    assert attachments.deliver_bulk(number(ID, split)) is None, "nobody is attached"
+    attachments.attach(after(1), make_run(last_seq=Seq(9)))
+    assert attachments.deliver_bulk(number(ID, split)) is None, "it is for the view only"
+    assert attachments.deliver_bulk(()) is None
+    for other in (MessageEnded(), TextProduced("x" * (MAX_BODY + 1))):
+        assert attachments.deliver_bulk(number(ID, split, other, first=2)) is None
+    # None of those was shown to the view: the character is still whole.
+    rest = OutputProduced(Stream.STDOUT, "ä".encode()[1:])
+    frames = attachments.deliver_bulk(number(ID, split, rest, first=2)) or ()
+    assert [event for _, event in sent([Send(frame) for frame in frames])] == [
+        w.Text(""),
+        w.Text("ä"),
+    ]
+    long_id = wire.AttachRun("r" * 200_000, 0)
+    attachments.attach(long_id, make_run())
+    assert attachments.deliver_bulk(number(ID, split)) is None, "it may not fit into a frame"
 
 
 @pytest.mark.parametrize("start", [LAST_SEQ, LAST_SEQ + 1, 2**63 - 1, 2**63, 2**64 - 1])

@@ -1,5 +1,6 @@
 import contextlib
 import hashlib
+from itertools import takewhile
 
 import attrs
 import pytest
@@ -28,7 +29,7 @@ def test_every_message_comes_back_as_it_was(envelope: w.Envelope) -> None:
 
 
 def plain_output(frame: bytes) -> codec.Output | None:
-    """What `output_of` should say, by way of the whole message."""
+    """What `outputs_of` should say of one, by way of the whole message."""
     try:
         envelope = codec.decode(frame)
     except RemoteProtocolError:
@@ -43,7 +44,14 @@ def plain_output(frame: bytes) -> codec.Output | None:
 @given(envelopes() | st.builds(w.Envelope, st.just(UUID), st.just(7), events()))
 def test_output_is_found_where_it_is(envelope: w.Envelope) -> None:
     frame = codec.encode(envelope)
-    assert codec.output_of(frame) == plain_output(frame)
+    assert next(codec.outputs_of([frame]), None) == plain_output(frame)
+
+
+@given(st.lists(envelopes() | st.builds(w.Envelope, st.just(UUID), st.just(7), events())))
+def test_output_is_found_up_to_the_first_frame_that_is_none(told: list[w.Envelope]) -> None:
+    frames = list(map(codec.encode, told))
+    plain = list(takewhile(lambda each: each is not None, map(plain_output, frames)))
+    assert list(codec.outputs_of(frames)) == plain
 
 
 @given(st.builds(w.Envelope, st.just(UUID), st.just(7), events()), st.data())
@@ -51,7 +59,7 @@ def test_output_is_found_nowhere_else(envelope: w.Envelope, data: st.DataObject)
     frame = bytearray(codec.encode(envelope))
     at = data.draw(st.integers(0, len(frame)))
     frame[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    assert codec.output_of(bytes(frame)) == plain_output(bytes(frame))
+    assert next(codec.outputs_of([bytes(frame)]), None) == plain_output(bytes(frame))
 
 
 @given(st.binary(max_size=200))

@@ -1,0 +1,42 @@
+"""The short way: what comes and goes in bulk, in one call and without a step for each piece.
+
+A busy worker's frames that come together are nearly all the next output of one run, and a batch
+of such events is nearly always as many frames. A connection that can tell so takes them at once.
+Whatever it does not take goes the long way, by `receive` and `deliver`, which would have done the
+same: the short way changes what a frame costs, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import attrs
+
+from fleetgate.core.events import Event, Recorded
+from fleetgate.core.ids import RunId
+from fleetgate.protocols.api import Connection
+
+Heard: TypeAlias = tuple[Sequence[Event], int | None, int | None]
+"""The members of a `Record` but for its run: events, the worker's own number, its time."""
+
+
+@attrs.frozen(slots=True)
+class Bulk:
+    """What the first `len(heard)` of some frames were: a `Record` of `run` each, and no more."""
+
+    run: RunId
+    heard: Sequence[Heard]
+
+
+class BulkConnection(Connection):
+    """A connection with a short way in, or out, or both. Neither raises."""
+
+    def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
+        """Take as many frames as are each one plain report of one run, from the first on. None:
+        the first is none, and nothing was taken."""
+        return None
+
+    def deliver_bulk(self, batch: Sequence[Recorded], now: int) -> Sequence[bytes] | None:
+        """Events as `deliver` is given them, as the frames to send. None: nothing was done."""
+        return None
