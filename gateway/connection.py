@@ -30,6 +30,7 @@ from fleetgate.gateway.gate import Gate
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.remembering import Remember, forget, keep
 from fleetgate.gateway.speaking import Speaker, WorkerStep
+from fleetgate.gateway.unframed import answer_unframed
 from fleetgate.gateway.watching import Watch
 from fleetgate.gateway.writing import CLOSE_WITHIN, SEND_WITHIN, Writer
 from fleetgate.protocols import api
@@ -299,6 +300,7 @@ class Driver:
         except LinkError as error:
             if isinstance(error, LinkBroken) and error.final and self._closing is None:
                 self._closing = api.Close(None, str(error), retry=False)
+            await answer_unframed(error, self._connection, self._call, self._outbox)
             return str(error)
         finally:
             self._read_over.set()

@@ -55,12 +55,22 @@ class LinkClosed(LinkError):
 class LinkBroken(LinkError):
     """The peer, or the network, ended it other than by closing it, or sent what is no frame.
     `code` is the close code sent or received, or a gRPC status, where the carriage has one.
-    `final`: dialling again is of no use, as `GrpcOptions.final` says."""
+    `final`: dialling again is of no use, as `GrpcOptions.final` says. `too_long`: what came on a
+    stream is above the limit (True) or is no frame at all (False), and the link can still be sent
+    on; None: it is about no frame."""
 
-    def __init__(self, message: str, code: int | None = None, *, final: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        code: int | None = None,
+        *,
+        final: bool = False,
+        too_long: bool | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.final = final
+        self.too_long = too_long
 
 
 class FrameRefused(LinkError):

@@ -16,11 +16,15 @@ from fleetgate.transports.api import FrameRefused, FrameTooLong
 
 
 class FramingError(ValueError):
-    """What came is no frame. `frames` are those that came whole before it in the same call."""
+    """What came is no frame. `frames` are those that came whole before it in the same call;
+    `too_long`: it would be one, but for the limit."""
 
-    def __init__(self, message: str, frames: tuple[bytes, ...] = ()) -> None:
+    def __init__(
+        self, message: str, frames: tuple[bytes, ...] = (), *, too_long: bool = False
+    ) -> None:
         super().__init__(message)
         self.frames = frames
+        self.too_long = too_long
 
 
 class Framer(ABC):
@@ -62,18 +66,19 @@ class _Buffered(Framer):
         super().__init__(limit)
         self._buffer = bytearray()
         self._fault: str | None = None
+        self._beyond = False
 
     def feed(self, data: bytes | bytearray) -> list[bytes]:
         if self._fault is not None:
-            raise FramingError(self._fault)
+            raise FramingError(self._fault, too_long=self._beyond)
         self._buffer += data
         frames: list[bytes] = []
         try:
             self._split(frames)
         except FramingError as error:
-            self._fault = str(error)
+            self._fault, self._beyond = str(error), error.too_long
             self._buffer = bytearray()
-            raise FramingError(self._fault, tuple(frames)) from None
+            raise FramingError(self._fault, tuple(frames), too_long=self._beyond) from None
         return frames
 
     def eof(self) -> None:
@@ -99,7 +104,8 @@ class _Buffered(Framer):
     def _dress(self, frame: bytes) -> bytes: ...
 
     def _too_long(self, length: int | str) -> FramingError:
-        return FramingError(f"a frame of {length} bytes came; the limit is {self.limit}")
+        said = f"a frame of {length} bytes came; the limit is {self.limit}"
+        return FramingError(said, too_long=True)
 
 
 class _Prefixed(_Buffered):

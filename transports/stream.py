@@ -29,9 +29,13 @@ class _End:
 
     text: str | None
     """None: the peer closed in order."""
+    too_long: bool | None = None
+    """See `LinkBroken`."""
 
     def error(self) -> LinkBroken | trio.EndOfChannel:
-        return trio.EndOfChannel() if self.text is None else LinkBroken(self.text)
+        if self.text is None:
+            return trio.EndOfChannel()
+        return LinkBroken(self.text, too_long=self.too_long)
 
 
 Bytes = TypeVar("Bytes", bytes, bytearray)
@@ -96,7 +100,7 @@ class StreamLink(BatchedLink):
                 self._framer.eof()
                 self._end = _End(None)
         except FramingError as error:
-            frames, self._end = error.frames, _End(str(error))
+            frames, self._end = error.frames, _End(str(error), error.too_long)
         self._meter.received(len(frames), len(data))
         return frames
 
@@ -191,7 +195,7 @@ class StreamLink(BatchedLink):
                 await self._stream.aclose()
                 return
             await self._stream.send_eof()
-            if self._linger and self._end is None:
+            if self._linger and (self._end is None or self._end.too_long is not None):
                 while self._reading is not None:  # the receiver has been told and leaves now
                     await trio.lowlevel.checkpoint()
                 while await self._stream.receive_some(READ):

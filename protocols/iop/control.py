@@ -40,6 +40,7 @@ from fleetgate.protocols.iop.telling import cut
 from fleetgate.protocols.iop.told import LARGEST
 from fleetgate.protocols.iop.translate import check_ids, to_spec, wire_id
 from fleetgate.protocols.iop.watched import Watched
+from fleetgate.protocols.unframed import AnswersUnframed
 
 _REQUEST: Final = "request"
 _ANSWER: Final = "answer"
@@ -316,6 +317,10 @@ class Either(Connection):
 
     def receive(self, frame: bytes, now: int) -> Steps:
         return self._inner.receive(frame, now)
+
+    def unframed(self, too_long: bool, text: str, now: int) -> Steps:
+        inner = self._inner
+        return inner.unframed(too_long, text, now) if isinstance(inner, AnswersUnframed) else ()
 
     def tick(self, now: int) -> Steps:
         return self._inner.tick(now)

@@ -89,6 +89,10 @@ class EdgeConnection(Connection):
     def _violation(self, text: str) -> RemoteProtocolError:
         return RemoteProtocolError(text, self._ending("protocol_violation", text))
 
+    def unframed(self, too_long: bool, text: str, now: int) -> Steps:
+        """Say what was wrong: without a status this is all that a node hears."""
+        return self._ending("resource_exhausted" if too_long else "protocol_violation", text)
+
     def _ending(self, code: str, text: str, reason: str = "") -> Steps:
         """Say why, withdraw, end the link."""
         error = Send(codec.encode_edge(w.Error(code, text[:LONGEST])))

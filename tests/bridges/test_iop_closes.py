@@ -264,7 +264,35 @@ async def test_a_message_of_4_mib_is_taken_and_one_byte_more_ends_the_link_with_
         (seen,) = carried.edge.member.seen.entries["nodes"].links
         await until(lambda: [what for what, _ in seen.reports] == ["iop_node_error"], WITHIN)
         await node.say(padded(LARGEST + 1))
+        if not carried.has_codes:
+            assert error_code(await hear(node)) == "resource_exhausted"
         assert await carried.ended(node, 1009)
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["live", "new"])
+@pytest.mark.parametrize(
+    ("prefix", "code"),
+    [
+        (b"\x80\x80\x80\x80\x80\x00", "protocol_violation"),
+        (b"\xff\xff\xff\xff\x0f", "resource_exhausted"),
+    ],
+    ids=["no varint", "4 GiB"],
+)
+async def test_what_is_no_frame_of_a_stream_is_answered_before_its_end(
+    folder: Path, prefix: bytes, code: str, live: bool
+) -> None:
+    """What is sent behind it is not read, and does not keep the answer from arriving."""
+    async with open_edge(f"unix:{folder}/edge.sock") as edge:
+        async with await trio.open_unix_socket(f"{folder}/edge.sock") as stream:
+            if live:
+                await stream.send_all(bytes([len(REGISTER)]) + REGISTER)
+                assert await stream.receive_some()
+            await stream.send_all(prefix + bytes(4096))
+            with trio.fail_after(WITHIN):
+                said = b"".join([piece async for piece in stream])
+        assert error_code(said[1:]) == code
+        async with on_stream(edge) as other:
+            await register(other)
 
 
 async def test_a_text_message_ends_the_link_with_1003() -> None:
