@@ -106,7 +106,7 @@ class PoolAdapters:
         command = isinstance(spec.input, ShellCommand)
         if choice.adapter == "shell" or (choice.adapter == "cli" and command and not choice.target):
             ground = attrs.evolve(self._ground, directory=choice.directory)
-            return Execution(run, spec, ground, reporter)
+            return Execution(run, spec, ground, reporter, choice.session)
         work = Work(run, spec, reporter, choice.session)
         if choice.adapter == "mock":
             return Task(work, self._stage.perform, "mock", takes_input=True)

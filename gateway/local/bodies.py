@@ -22,17 +22,17 @@ def split_text(text: str) -> Iterator[str]:
         yield text[start : start + PIECE]
 
 
-class Decoder:
-    """Bytes of UTF-8 as they come, into text: a character whose bytes are parted waits for its
-    rest, and what is no UTF-8 is U+FFFD."""
+def readable(data: bytes) -> str | bytes:
+    """Output as text; what is no UTF-8 as it is."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def feed(self, data: bytes) -> str:
-        """The text that is complete now."""
-        return self._decoder.decode(data)
-
-    def end(self) -> str:
-        """What is left: of half a character, U+FFFD."""
-        return self._decoder.decode(b"", final=True)
+def characters(data: bytes) -> tuple[bytes, bytes]:
+    """Output up to its last whole character, and the start of one whose rest has not come."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(data[-3:])
+    rest = decoder.getstate()[0]
+    return data[: len(data) - len(rest)], rest

@@ -8,6 +8,7 @@ from functools import partial
 import trio
 
 from fleetgate.core.events import Diagnosed, OutputProduced, Stream, TextProduced
+from fleetgate.core.sequence import split_bytes
 from fleetgate.gateway.local.bodies import split_text
 from fleetgate.gateway.local.cli_output import Output, TooLong
 from fleetgate.gateway.local.cli_profile import CliProfile
@@ -26,6 +27,8 @@ class Answer:
         self._output = Output(profile)
         self._too_long: TooLong | None = None
         self._errors = 0
+        self._bytes = 0
+        """Of the answer, those that were handed on as bytes."""
 
     def hear(self, event: OutputProduced) -> None:
         """The program wrote something."""
@@ -46,14 +49,22 @@ class Answer:
         await self._begun.wait()
         await self._work.wait_room()
 
-    def _tell(self, read: Callable[[], Iterator[str]]) -> None:
+    def _tell(self, read: Callable[[], Iterator[str | bytes]]) -> None:
         try:
-            for text in read():
-                for piece in split_text(text):
-                    self._work.tell(TextProduced(piece))
+            for piece in read():
+                self._say(piece)
         except TooLong as error:
             self._too_long = error
             self.done.set()
+
+    def _say(self, said: str | bytes) -> None:
+        if isinstance(said, str):
+            for text in split_text(said):
+                self._work.tell(TextProduced(text))
+            return
+        for data in split_bytes(said):
+            self._work.tell(OutputProduced(Stream.STDOUT, data, self._bytes))
+            self._bytes += len(data)
 
     def finish(self) -> None:
         """No more of it comes.

@@ -19,6 +19,7 @@ from fleetgate.core.events import (
     RunFinished,
     RunStarted,
     RunState,
+    SessionOpened,
     Stream,
 )
 from fleetgate.core.ids import RunId
@@ -62,8 +63,13 @@ class Ground:
 class Execution:
     """A run of a local worker. `give` takes its orders at any time; `run` executes it."""
 
-    def __init__(self, run: RunId, spec: c.RunSpec, ground: Ground, reporter: Reporter) -> None:
+    def __init__(
+        self, run: RunId, spec: c.RunSpec, ground: Ground, reporter: Reporter, session: str = ""
+    ) -> None:
+        """`session` exists from the start of the run on, though a command keeps nothing of it;
+        empty: the run is of none."""
         self._run = run
+        self._session = session
         self._spec = spec
         self._ground = ground
         self._reporter = reporter
@@ -190,6 +196,8 @@ class Execution:
     async def _report_output(self, group: ProcessGroup, relays: tuple[Relay, ...]) -> None:
         await keep_note(self._reporter, self._run, group.note())
         self._reporter.record(self._run, RunStarted(group.pid))
+        if self._session:
+            self._reporter.record(self._run, SessionOpened(self._session))
         self._started.set()
         async with trio.open_nursery() as nursery:
             for relay in relays:

@@ -72,6 +72,16 @@ async def test_a_session_exists_once_a_run_of_it_has_started(
             assert told.of(SessionOpened) == [SessionOpened("s")]
 
 
+@pytest.mark.parametrize("adapter", ["cli", "shell"])
+async def test_a_command_opens_its_session_like_any_other_run(
+    told, tmp_path: Path, adapter: AdapterName
+) -> None:
+    spec = RunSpec(ShellCommand("true"), session=SessionId("s"))
+    await outcome_of(told, tmp_path, spec, adapter)
+    assert [type(each) for each in told.events[:2]] == [RunStarted, SessionOpened]
+    assert told.of(SessionOpened) == [SessionOpened("s")]
+
+
 async def test_what_is_declined_ends_without_a_start(told, tmp_path: Path) -> None:
     spec = RunSpec(Prompt("x"), ("none",))
     outcome = await outcome_of(told, tmp_path, spec, "mock")

@@ -1,10 +1,13 @@
 """Pieces that fit into an event."""
 
+import codecs
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetgate.core.events import MAX_BODY
-from fleetgate.gateway.local.bodies import PIECE, Decoder, split_text
+from fleetgate.gateway.local.bodies import PIECE, characters, readable, split_text
 
 
 @given(st.text(), st.integers(1, PIECE))
@@ -21,14 +24,24 @@ def test_a_text_of_exactly_one_body_is_one_piece_and_one_more_byte_are_two() -> 
     assert list(split_text("")) == []
 
 
-@given(st.text(), st.integers(1, 5))
-def test_characters_in_parts_come_out_whole(text: str, size: int) -> None:
-    data, decoder = text.encode(errors="replace"), Decoder()
-    parts = [decoder.feed(data[at : at + size]) for at in range(0, len(data), size)]
-    assert "".join(parts) + decoder.end() == data.decode()
+@given(st.binary() | st.text().map(lambda text: text.encode(errors="replace")))
+def test_only_the_start_of_a_character_waits_for_more(data: bytes) -> None:
+    whole, rest = characters(data)
+    assert whole + rest == data
+    assert len(rest) < 4
+    assert whole.decode(errors="replace") == decoder().decode(data)
 
 
-def test_half_a_character_at_the_end_is_said_to_be_one() -> None:
-    decoder = Decoder()
-    assert decoder.feed("é".encode()[:1]) == ""
-    assert decoder.end() == "\ufffd"
+@given(st.text(min_size=1), st.integers(1, 3))
+def test_a_text_that_is_cut_is_text_up_to_the_cut(text: str, short: int) -> None:
+    data = text.encode(errors="replace")
+    whole, _ = characters(data[:-short])
+    assert readable(whole) == whole.decode()
+
+
+def test_what_is_no_utf_8_stays_bytes() -> None:
+    assert readable("é".encode()) == "é"
+    assert readable(b"a\xff") == b"a\xff"
+
+
+decoder = partial(codecs.getincrementaldecoder("utf-8"), "replace")

@@ -37,6 +37,19 @@ def test_output_is_text_and_errors_keep_their_stream_and_place(told) -> None:
     ]
 
 
+def test_what_is_no_text_keeps_its_bytes_between_texts(told) -> None:
+    answer = answer_of(told)
+    for piece in (b"caf", b"\xe9 ", "é".encode()[:1], "é".encode()[1:] + b"\xff\xfe", b"\xe2\x82"):
+        answer.hear(wrote(piece))
+    answer.finish()
+    assert told.events == [
+        TextProduced("caf"),
+        OutputProduced(Stream.STDOUT, b"\xe9 ", 0),
+        OutputProduced(Stream.STDOUT, "é".encode() + b"\xff\xfe", 2),
+        OutputProduced(Stream.STDOUT, b"\xe2\x82", 6),
+    ]
+
+
 async def test_there_is_no_room_before_the_run_began(told, autojump_clock) -> None:
     answer = answer_of(told)
     with trio.move_on_after(1) as waited:

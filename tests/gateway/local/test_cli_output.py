@@ -12,9 +12,19 @@ from fleetgate.gateway.local.cli_output import MAX_DOCUMENT, MAX_LINE, Output, T
 from fleetgate.gateway.local.cli_profile import CliProfile, CompletionMarker
 
 
+def said_by(output: Output, *pieces: bytes, end: bool = True) -> list[str | bytes]:
+    said = [each for piece in pieces for each in output.feed(piece)]
+    return [*said, *output.end()] if end else said
+
+
 def text_of(output: Output, *pieces: bytes, end: bool = True) -> str:
-    text = "".join("".join(output.feed(piece)) for piece in pieces)
-    return text + "".join(output.end()) if end else text
+    said = said_by(output, *pieces, end=end)
+    assert all(isinstance(each, str) for each in said)
+    return "".join(map(str, said))
+
+
+def as_bytes(said: list[str | bytes]) -> bytes:
+    return b"".join(each if isinstance(each, bytes) else each.encode() for each in said)
 
 
 def profile(format="text", line="", regex="") -> CliProfile:
@@ -35,6 +45,25 @@ def cut(data: bytes, size: int) -> list[bytes]:
 def test_text_is_as_it_comes(text: str, size: int) -> None:
     data = text.encode(errors="replace")
     assert text_of(Output(profile()), *cut(data, size)) == data.decode()
+
+
+@given(st.binary(), st.integers(1, 7), st.sampled_from(["text", "json", "ndjson"]), st.booleans())
+def test_whatever_is_written_in_whatever_pieces_comes_out_byte_for_byte(
+    data: bytes, size: int, format: str, marked: bool
+) -> None:
+    """Of objects and documents only what is none. A blank line of the former says nothing."""
+    pieces = cut(b"x" + data.replace(b"{", b"").replace(b"\n", b"\nx"), size)
+    said = said_by(Output(profile(format, line="END" if marked else "")), *pieces)
+    assert as_bytes(said) in (b"".join(pieces), b"".join(pieces).rstrip())
+    shown = "".join(s if isinstance(s, str) else s.decode(errors="replace") for s in said)
+    assert shown == as_bytes(said).decode(errors="replace")
+
+
+@pytest.mark.parametrize("format", ["text", "json", "ndjson"])
+def test_a_line_that_is_no_utf_8_is_handed_on_as_it_is(format: str) -> None:
+    output = Output(profile(format))
+    line = b'{"text":"\xff"}\n'
+    assert said_by(output, line) == [line]
 
 
 def test_text_without_a_marker_waits_for_no_line_end() -> None:
