@@ -71,6 +71,10 @@ wheel:
 deep-fuzz *args="tests/core tests/protocols":
     {{ bin }}/python -P -m pytest --hypothesis-profile=deep -m hypothesis -n {{ num_cpus() }} -o faulthandler_timeout=3600 {{ args }}
 
+# the power goes at every point of drawn histories, in every way: a minute or two; `just torn-disk deep`: an hour
+torn-disk profile="brisk":
+    {{ bin }}/python -P -m pytest -q --hypothesis-profile={{ profile }} -n {{ num_cpus() }} -o faulthandler_timeout=3600 tests/core/journal/test_torn.py
+
 # play the demo so many times: `kills N lost 0 duplicated 0`
 kill-loop rounds="10":
     {{ bin }}/python -P tools/kill_loop.py {{ rounds }}

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 # A slow machine is no fault of the code under test, so nothing here measures time.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("deep", parent=settings.get_profile("house"), max_examples=5_000)
+settings.register_profile("brisk", parent=settings.get_profile("house"), max_examples=500)
 settings.load_profile("house")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
@@ -176,13 +176,25 @@ async def open_sqlite_journal(
             await trio.to_thread.run_sync(stack.close)
 
 
+def _make_safe(path: Path) -> None:
+    """Make the file if there is none, and sync the log that a killed process may have left: what
+    stands in it can be read from now on, also what that process had no time to sync (I2)."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    with suppress(FileNotFoundError):
+        log = os.open(f"{path}-wal", os.O_RDWR)
+        try:
+            os.fsync(log)
+        finally:
+            os.close(log)
+
+
 def _open(path: Path, connect: Connect, stack: ExitStack) -> SqliteJournal:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         needed = ".".join(map(str, OLDEST_SQLITE))
         raise JournalError(f"a journal needs SQLite {needed}; here is {sqlite3.sqlite_version}")
     try:
         stack.enter_context(locked(path))
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _make_safe(path)
         writer = stack.enter_context(closing(connect(path)))
         migrate(writer)
         # Left before the writer: whoever closes last moves the log into the file.
