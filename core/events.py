@@ -294,20 +294,33 @@ Event: TypeAlias = (
 
 
 @attrs.frozen(slots=True)
+class Stamp:
+    """What a worker says beside an event: when it happened, in Unix nanoseconds by its clock, and
+    what only its protocol understands, under the protocol's name. None where it does not say."""
+
+    time: int | None = None
+    native: Json = None
+
+
+@attrs.frozen(slots=True)
 class Source:
     """Where a worker's event came from: the connection's epoch, the number the worker itself
-    gave it (None where its protocol has no numbers), and when it happened, in Unix nanoseconds by
-    the worker's clock (None where it does not say)."""
+    gave it (None where its protocol has no numbers), and what it said beside it (`Stamp`).
+
+    From the first time on that a run's worker says, every event of the run has one here, which
+    never falls: where the worker says none it is the time of recording, and what the gateway
+    itself records has epoch 0 then."""
 
     epoch: Epoch
     seq: int | None
     time: int | None = None
+    native: Json = None
 
 
 @attrs.frozen(slots=True)
 class Recorded:
     """An event with its place. `time` is Unix nanoseconds and never falls within a run.
-    `source` is None for what the gateway itself recorded."""
+    `source` is None for what the gateway itself recorded, unless the worker's clock counts."""
 
     run: RunId
     seq: Seq

@@ -359,12 +359,13 @@ class Hub:
         for key, note in (await self._journal.notes("pace")).items():
             self._dispatcher.pace.limit(key, int(note))
         for open_run in await self._journal.open_runs():
-            self._restore(open_run)
+            self._restore(open_run, await self._ledger.clock_of(open_run.run))
         for worker in self._roster.workers.values():
             self._crew.await_return(worker)
 
-    def _restore(self, known: OpenRun) -> None:
+    def _restore(self, known: OpenRun, clock: int) -> None:
         slot = Slot(known.run, tuple(known.orders), known.keys)
+        slot.clock = clock
         self._ledger.slots[known.run.id] = slot
         self._crew.restore(slot)
         self._deadlines.opened(slot)

@@ -24,7 +24,7 @@ from fleetgate.core.events import (
     RunState,
     Source,
 )
-from fleetgate.core.ids import RunId
+from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import (
     Append,
     Done,
@@ -72,6 +72,17 @@ class Ledger:
     async def _get(self, id: RunId) -> Run | None:
         with readable():
             return await self.journal.get(id)
+
+    async def clock_of(self, run: Run) -> int:
+        """How late an open run is by its worker's clock: its last event says so.
+
+        Raises: `Unavailable`.
+        """
+        if not run.clock:
+            return 0
+        with readable():
+            last = await self.journal.read(run.id, Seq(run.last_seq - 1), items=1, size=1)
+        return max((each.source.time or 0 for each in last if each.source), default=run.clock)
 
     async def knows(self, id: RunId, key: str) -> bool:
         """Whether the run has seen a command key, as committed.
@@ -185,7 +196,7 @@ class Ledger:
         plain: bool = False,
     ) -> None:
         now = self.clock()
-        before = slot.run
+        before, native_before = slot.run, slot.native_seq
         batch: list[Recorded] = []
         if plain and before.state is RunState.RUNNING and before.accepted and before.started:
             slot.number_plain(parts, now, batch)
@@ -193,12 +204,20 @@ class Ledger:
             for events, source in parts:
                 self._number(slot, events, now, source, batch)
         if not batch:
+            if slot.native_seq != native_before:
+                self.put(slot, partial(self._moved, slot, slot.native_seq))
             return
         recorded = tuple(batch)
         changed = slot.written() if slot.run is not before else None
         append = Append(slot.run.id, recorded, slot.native_seq, changed)
         done = partial(self._appended, slot, recorded, slot.run, slot.native_seq, then)
         self.journal.enqueue((append, *also), done)
+
+    def _moved(self, slot: Slot, native_seq: int, error: Exception | None) -> None:
+        """What the worker has numbered and is no event here must not be asked for again."""
+        if error is None:
+            slot.visible_native = max(slot.visible_native, native_seq)
+            self.touch(slot)
 
     def _record_singly(
         self,
@@ -233,6 +252,12 @@ class Ledger:
         source: Source | None,
         batch: list[Recorded],
     ) -> None:
+        if slot.run.state.terminal:
+            return
+        if events:
+            source = slot.timed(source, now)
+        elif source is not None and source.seq is not None:
+            slot.native_seq = source.seq
         numbered = False
         for event in events:
             if slot.run.state.terminal:

@@ -65,7 +65,7 @@ class Leftovers:
         self,
         worker: Worker,
         run: RunId,
-        heard: Sequence[tuple[Sequence[Event], int | None, int | None]],
+        heard: Sequence[tuple[Sequence[Event], int | None, object]],
     ) -> bool:
         """The worker reports something of a run; whether that is a leftover of its."""
         left = worker.leftovers.get(run)

@@ -9,7 +9,7 @@ import attrs
 
 from fleetgate.core import events as e
 from fleetgate.core.errors import Refusal
-from fleetgate.core.events import Event, Reason, RunState, Source
+from fleetgate.core.events import Event, Reason, RunState, Source, Stamp
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.journal.api import MarkOrder, PutNote, Write
 from fleetgate.core.ledger import Ledger, Part
@@ -19,8 +19,8 @@ from fleetgate.core.run import ACTIVITY
 from fleetgate.core.sessions import note_of
 from fleetgate.core.slots import Slot
 
-Heard: TypeAlias = tuple[Sequence[Event], int | None, int | None]
-"""What a worker reported at once, and its own number of it."""
+Heard: TypeAlias = tuple[Sequence[Event], int | None, Stamp | None]
+"""What a worker reported at once, its own number of it, and what it says beside it."""
 
 
 _PLAIN: Final = ACTIVITY - {e.SessionOpened}
@@ -51,7 +51,7 @@ class Receiver:
         parts: list[Part] = []
         also: list[Write] = []
         plain = True
-        for events, native_seq, time in heard:
+        for events, native_seq, stamp in heard:
             if native_seq is not None:
                 if native_seq <= last:
                     self._ledger.touch(slot)
@@ -62,7 +62,7 @@ class Receiver:
                 events = [_on_time(slot, event) for event in events]
                 for event in events:
                     also += self._consequences(slot, worker, event)
-            parts.append((events, Source(epoch, native_seq, time)))
+            parts.append((events, _source(epoch, native_seq, stamp)))
         self._ledger.record_parts(slot, parts, also=also, plain=plain)
         return True
 
@@ -104,6 +104,10 @@ class Receiver:
     def _settled(self, slot: Slot, number: OrderNumber) -> MarkOrder:
         slot.orders.pop(number, None)
         return MarkOrder(slot.run.id, number, settled=True)
+
+
+def _source(epoch: Epoch, seq: int | None, stamp: Stamp | None) -> Source:
+    return Source(epoch, seq) if stamp is None else Source(epoch, seq, stamp.time, stamp.native)
 
 
 def _on_time(slot: Slot, event: Event) -> Event:

@@ -65,7 +65,8 @@ class Run:
     `acknowledged` is what its controller has confirmed. `notes` is what adapters keep.
     `canceling`: its worker is being told to stop. `native_session` and `model` are the
     worker's own words, `usage` its latest report. `outcome`: None until its end.
-    `created`, `started`, `ended`: Unix nanoseconds (0: not yet).
+    `created`, `started`, `ended`: Unix nanoseconds (0: not yet). `clock`: at least this late its
+    worker's clock was (0: the worker says none); its last event has the latest (`Source.time`).
     """
 
     id: RunId
@@ -94,6 +95,7 @@ class Run:
     started: int = 0
     ended: int = 0
     notes: Mapping[str, Json] = NOTHING
+    clock: int = 0
 
     @property
     def work(self) -> c.RunSpec:

@@ -37,6 +37,7 @@ class Slot:
     __slots__ = (
         "acknowledging",
         "bodies",
+        "clock",
         "confirmed",
         "followers",
         "keys",
@@ -72,6 +73,8 @@ class Slot:
         self.last_seq = run.last_seq
         self.native_seq = run.native_seq
         self.last_time = run.created
+        self.clock = run.clock
+        """The latest time that an event of it has by its worker's clock; 0: it says none."""
         self.visible = run
         self.visible_seq = run.last_seq
         self.visible_native = run.native_seq
@@ -109,19 +112,31 @@ class Slot:
 
     def written(self) -> Run:
         """The run with everything that was put in line."""
-        return attrs.evolve(self.run, last_seq=self.last_seq, native_seq=self.native_seq)
+        last, native, clock = self.last_seq, self.native_seq, self.clock
+        return attrs.evolve(self.run, last_seq=last, native_seq=native, clock=clock)
 
     def seen(self) -> Run:
         """The run as committed."""
         return attrs.evolve(self.visible, last_seq=self.visible_seq, native_seq=self.visible_native)
 
-    def marks(self) -> tuple[Run, Seq, int, int]:
+    def marks(self) -> tuple[Run, Seq, int, int, int]:
         """Where the numbering stands, for `reset`."""
-        return self.run, self.last_seq, self.last_time, self.native_seq
+        return self.run, self.last_seq, self.last_time, self.native_seq, self.clock
 
-    def reset(self, marks: tuple[Run, Seq, int, int]) -> None:
+    def reset(self, marks: tuple[Run, Seq, int, int, int]) -> None:
         """Take back the numbers given since `marks`. Nothing of them may have been enqueued."""
-        self.run, self.last_seq, self.last_time, self.native_seq = marks
+        self.run, self.last_seq, self.last_time, self.native_seq, self.clock = marks
+
+    def timed(self, source: Source | None, now: int) -> Source | None:
+        """The source as events of it are recorded now: with a time that does not fall within the
+        run, once its worker has said any."""
+        said = None if source is None else source.time
+        if said is None and not self.clock:
+            return source
+        self.clock = max(self.clock, now if said is None else said)
+        if source is None:
+            return Source(Epoch(0), None, self.clock)
+        return source if said == self.clock else attrs.evolve(source, time=self.clock)
 
     def number(self, event: Event, now: int, source: Source | None) -> Recorded:
         """Take the run's next number for `event`.
@@ -143,11 +158,12 @@ class Slot:
         """Take the next numbers for events that leave the run as it is, into `batch`."""
         run, seq = self.run.id, self.last_seq
         self.last_time = time = max(self.last_time, now)
-        for events, source in parts:
+        for events, said in parts:
+            source = self.timed(said, now) if events else said
             for event in events:
                 seq = Seq(seq + 1)
                 batch.append(Recorded(run, seq, time, event, source))
-            if events and source is not None and source.seq is not None:
+            if source is not None and source.seq is not None:
                 self.native_seq = source.seq
         self.last_seq = seq
 

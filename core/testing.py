@@ -1,17 +1,17 @@
 """Hypothesis strategies for the values of this room, for whoever tests with them.
 
 A strategy draws every kind and every member, so that a translation or a record
-proven with it is proven total. Only it and `drawing.py` import Hypothesis: importing
-`fleetgate.core` never needs it.
+proven with it is proven total. Only it, `drawn.py` and `drawing.py` import Hypothesis:
+importing `fleetgate.core` never needs it.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, cast, get_args
+from typing import Any, Final, cast, get_args
 
 import attrs
 from hypothesis import strategies as st
@@ -19,110 +19,55 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.drawn import LARGEST as LARGEST
+from fleetgate.core.drawn import counts as counts
+from fleetgate.core.drawn import json_objects as json_objects
+from fleetgate.core.drawn import json_values as json_values
+from fleetgate.core.drawn import once, perhaps
+from fleetgate.core.drawn import texts as texts
+from fleetgate.core.drawn import words as words
 from fleetgate.core.errors import IllegalTransition
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, SessionId, WorkerId
 from fleetgate.core.json import Json
 from fleetgate.core.run import Run, evolve, start
 
-T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
-
-LARGEST: Final = (1 << 63) - 1
-"""Instants, counts and native numbers are 63-bit everywhere: SQLite holds no more."""
-
 TERMINAL: Final = tuple(state for state in e.RunState if state.terminal)
 LIVE: Final = tuple(state for state in e.RunState if not state.terminal)
-
-
-def _once(make: F) -> F:
-    """Build each strategy once. Building one costs more than drawing from it."""
-    return cast("F", cache(make))
-
-
-# --- builtins
-
-
-@_once
-def texts(*, min_size: int = 0, max_size: int = 40) -> SearchStrategy[str]:
-    """Text that has a UTF-8 form: no lone surrogates, but every other character."""
-    return st.text(st.characters(exclude_categories=["Cs"]), min_size=min_size, max_size=max_size)
-
-
-@_once
-def words(max_size: int = 12) -> SearchStrategy[str]:
-    """Short names of letters, digits, `_`, `-` and `.`, never empty."""
-    return st.text("abcxyzABZ019_-.", min_size=1, max_size=max_size)
-
-
-@_once
-def counts() -> SearchStrategy[int]:
-    """How many of something, or Unix nanoseconds."""
-    return st.integers(0, LARGEST)
-
-
-@_once
-def json_values(depth: int = 2) -> SearchStrategy[Json]:
-    """JSON of every shape, nested up to `depth`: text keys, integers of any size, finite floats."""
-    leaf: SearchStrategy[Any] = st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(),
-        st.floats(allow_nan=False, allow_infinity=False),
-        texts(max_size=12),
-    )
-    if depth == 0:
-        return leaf
-    inner = json_values(depth - 1)
-    return st.one_of(
-        leaf,
-        st.lists(inner, max_size=3),
-        st.dictionaries(texts(max_size=8), inner, max_size=3),
-    )
-
-
-@_once
-def json_objects() -> SearchStrategy[Mapping[str, Json]]:
-    """JSON objects."""
-    return st.dictionaries(texts(max_size=8), json_values(1), max_size=2)
-
-
-def _perhaps(strategy: SearchStrategy[T]) -> SearchStrategy[T | None]:
-    return st.none() | strategy
 
 
 # --- identifiers
 
 
-@_once
+@once
 def _pairs() -> SearchStrategy[str]:
     return st.tuples(words(), words()).map("/".join)
 
 
-@_once
+@once
 def run_ids() -> SearchStrategy[RunId]:
     """Run ids as the gateway scopes them: the entry, `/`, the peer's own id."""
     return _pairs().map(RunId)
 
 
-@_once
+@once
 def session_ids() -> SearchStrategy[SessionId]:
     """Session ids."""
     return words().map(SessionId)
 
 
-@_once
+@once
 def worker_ids() -> SearchStrategy[WorkerId]:
     """Worker ids: the pool, `/`, the worker's own name."""
     return _pairs().map(WorkerId)
 
 
-@_once
+@once
 def seqs() -> SearchStrategy[Seq]:
     """Numbers of events, from 1."""
     return st.integers(1, LARGEST).map(Seq)
 
 
-@_once
+@once
 def epochs() -> SearchStrategy[Epoch]:
     """Epochs, from 1."""
     return st.integers(1, LARGEST).map(Epoch)
@@ -131,7 +76,7 @@ def epochs() -> SearchStrategy[Epoch]:
 # --- events
 
 
-@_once
+@once
 def outcomes() -> SearchStrategy[e.Outcome]:
     """Every terminal state with every reason, also those that no worker of ours pairs."""
     return st.builds(
@@ -139,9 +84,9 @@ def outcomes() -> SearchStrategy[e.Outcome]:
         state=st.sampled_from(TERMINAL),
         reason=st.sampled_from(e.Reason),
         message=texts(),
-        exit_code=_perhaps(st.integers(-(1 << 31), (1 << 31) - 1)),
-        signal=_perhaps(st.sampled_from(["SIGTERM", "SIGKILL", "SIGINT"])),
-        text=_perhaps(texts()),
+        exit_code=perhaps(st.integers(-(1 << 31), (1 << 31) - 1)),
+        signal=perhaps(st.sampled_from(["SIGTERM", "SIGKILL", "SIGINT"])),
+        text=perhaps(texts()),
         native=json_values(),
     )
 
@@ -149,28 +94,28 @@ def outcomes() -> SearchStrategy[e.Outcome]:
 _EVENTS: Final[Mapping[type, Callable[[], SearchStrategy[Any]]]] = MappingProxyType(
     {
         e.RunAssigned: lambda: st.builds(e.RunAssigned, worker_ids(), epochs()),
-        e.RunStarted: lambda: st.builds(e.RunStarted, _perhaps(st.integers(1, (1 << 31) - 1))),
-        e.SessionOpened: lambda: st.builds(e.SessionOpened, texts(), _perhaps(texts())),
+        e.RunStarted: lambda: st.builds(e.RunStarted, perhaps(st.integers(1, (1 << 31) - 1))),
+        e.SessionOpened: lambda: st.builds(e.SessionOpened, texts(), perhaps(texts())),
         e.TextProduced: lambda: st.builds(e.TextProduced, texts()),
         e.ReasoningProduced: lambda: st.builds(e.ReasoningProduced, texts()),
         e.OutputProduced: lambda: st.builds(
             e.OutputProduced, st.sampled_from(e.Stream), st.binary(max_size=40), counts()
         ),
         e.MessageEnded: lambda: st.just(e.MessageEnded()),
-        e.ToolCalled: lambda: st.builds(e.ToolCalled, texts(), json_values(), _perhaps(texts())),
-        e.ToolProgressed: lambda: st.builds(e.ToolProgressed, texts(), _perhaps(texts())),
+        e.ToolCalled: lambda: st.builds(e.ToolCalled, texts(), json_values(), perhaps(texts())),
+        e.ToolProgressed: lambda: st.builds(e.ToolProgressed, texts(), perhaps(texts())),
         e.ToolReturned: lambda: st.builds(
-            e.ToolReturned, texts(), _perhaps(st.booleans()), _perhaps(texts())
+            e.ToolReturned, texts(), perhaps(st.booleans()), perhaps(texts())
         ),
         e.ApprovalRequested: lambda: st.builds(
             e.ApprovalRequested, words(), texts(), json_values()
         ),
         e.ApprovalResolved: lambda: st.builds(
-            e.ApprovalResolved, words(), st.sampled_from(e.Decision), _perhaps(texts())
+            e.ApprovalResolved, words(), st.sampled_from(e.Decision), perhaps(texts())
         ),
         e.InputAccepted: lambda: st.builds(e.InputAccepted, counts()),
         e.UsageReported: lambda: st.builds(
-            e.UsageReported, _perhaps(counts()), _perhaps(counts()), json_values()
+            e.UsageReported, perhaps(counts()), perhaps(counts()), json_values()
         ),
         e.RateLimited: lambda: st.builds(e.RateLimited, json_values()),
         e.HistoryCompacted: lambda: st.builds(e.HistoryCompacted, json_values()),
@@ -184,26 +129,27 @@ _EVENTS: Final[Mapping[type, Callable[[], SearchStrategy[Any]]]] = MappingProxyT
 EVENT_KINDS: Final[tuple[type[e.Event], ...]] = get_args(e.Event)
 
 
-@_once
+@once
 def events(*kinds: type[e.Event]) -> SearchStrategy[e.Event]:
     """Events of every kind, or of the kinds given. `StateChanged` is never to an end."""
     return st.one_of([_EVENTS[kind]() for kind in kinds or EVENT_KINDS])
 
 
-@_once
+@once
 def sources() -> SearchStrategy[e.Source]:
     """Where a worker's event came from."""
-    return st.builds(e.Source, epochs(), _perhaps(counts()))
+    numbers, times = perhaps(counts()), perhaps(counts())
+    return st.builds(e.Source, epochs(), numbers, times, perhaps(json_objects()))
 
 
-@_once
+@once
 def recorded(event: SearchStrategy[e.Event] | None = None) -> SearchStrategy[e.Recorded]:
     """One event with its place."""
     event = events() if event is None else event
-    return st.builds(e.Recorded, run_ids(), seqs(), counts(), event, _perhaps(sources()))
+    return st.builds(e.Recorded, run_ids(), seqs(), counts(), event, perhaps(sources()))
 
 
-@_once
+@once
 def _walks(max_size: int) -> SearchStrategy[list[e.Event]]:
     """Events to try one after the other. Most walks leave the queue at once: hardly an
     event is legal in it."""
@@ -220,7 +166,7 @@ def _walks(max_size: int) -> SearchStrategy[list[e.Event]]:
     return usual | anything
 
 
-@_once
+@once
 @st.composite
 def histories(draw: DrawFn, *, max_size: int = 10) -> tuple[e.Recorded, ...]:
     """Events of one run as a journal would hold them: 1, 2, 3… in order of time, each of
@@ -233,7 +179,7 @@ def histories(draw: DrawFn, *, max_size: int = 10) -> tuple[e.Recorded, ...]:
         except IllegalTransition:
             continue
         seq = Seq(len(found) + 1)
-        source = draw(_perhaps(_perhaps(counts()).map(partial(e.Source, Epoch(1), seq))))
+        source = draw(perhaps(perhaps(counts()).map(partial(e.Source, Epoch(1), seq))))
         found.append(e.Recorded(at.id, seq, at.created + seq, event, source))
     return tuple(found)
 
@@ -241,24 +187,24 @@ def histories(draw: DrawFn, *, max_size: int = 10) -> tuple[e.Recorded, ...]:
 # --- commands
 
 
-@_once
+@once
 def prompts() -> SearchStrategy[c.Prompt]:
     """Prompts."""
     return st.builds(
         c.Prompt,
         text=texts(),
-        system=_perhaps(texts()),
+        system=perhaps(texts()),
         provider=words() | st.just(""),
         model=words() | st.just(""),
-        effort=_perhaps(words()),
-        extra_thinking=_perhaps(st.booleans()),
+        effort=perhaps(words()),
+        extra_thinking=perhaps(st.booleans()),
         messages=st.lists(
             st.fixed_dictionaries({"role": words(), "content": texts()}), max_size=2
         ).map(lambda found: cast("tuple[Json, ...]", tuple(found))),
     )
 
 
-@_once
+@once
 @st.composite
 def scripts(draw: DrawFn, *, supplied: bool | None = None) -> c.Script:
     """Scripts whose size and digest are right; `supplied` says whether the data is there."""
@@ -272,7 +218,7 @@ def scripts(draw: DrawFn, *, supplied: bool | None = None) -> c.Script:
     )
 
 
-@_once
+@once
 @st.composite
 def shell_commands(draw: DrawFn) -> c.ShellCommand:
     """Commands for a host: exactly one of line, argv, script."""
@@ -286,19 +232,19 @@ def shell_commands(draw: DrawFn) -> c.ShellCommand:
         **cast("dict[str, Any]", what),
         shell=draw(st.sampled_from(shells)),
         cwd=draw(texts()),
-        stdin=draw(_perhaps(st.binary(max_size=40))),
+        stdin=draw(perhaps(st.binary(max_size=40))),
         merge_stderr=draw(st.booleans()),
     )
 
 
-@_once
+@once
 def inputs() -> SearchStrategy[c.Input]:
     """What a run starts from, of every kind."""
     calls = st.builds(c.ToolCall, words(), json_values())
     return prompts() | shell_commands() | calls
 
 
-@_once
+@once
 def specs(given: SearchStrategy[c.Input] | None = None) -> SearchStrategy[c.RunSpec]:
     """What a run is asked to be, with every member."""
     named = st.dictionaries(words(), texts(), max_size=3)
@@ -307,14 +253,14 @@ def specs(given: SearchStrategy[c.Input] | None = None) -> SearchStrategy[c.RunS
         input=inputs() if given is None else given,
         workspace=st.lists(texts(), max_size=2).map(tuple),
         environment=named,
-        timeout=_perhaps(st.integers(1, LARGEST)),
-        expires=_perhaps(counts()),
+        timeout=perhaps(st.integers(1, LARGEST)),
+        expires=perhaps(counts()),
         permission=st.sampled_from(["", "read_only", "plan", "edit", "auto", "bypass"]),
         approvals=st.booleans(),
         interactive=st.booleans(),
         background=st.booleans(),
-        session=_perhaps(session_ids()),
-        resume=_perhaps(texts()),
+        session=perhaps(session_ids()),
+        resume=perhaps(texts()),
         labels=named,
         announce=st.booleans(),
         metadata=json_objects(),
@@ -322,13 +268,13 @@ def specs(given: SearchStrategy[c.Input] | None = None) -> SearchStrategy[c.RunS
     )
 
 
-@_once
+@once
 def origins() -> SearchStrategy[c.Origin]:
     """Who asked."""
     return st.builds(c.Origin, words(), words())
 
 
-@_once
+@once
 def run_commands(run: SearchStrategy[RunId] | None = None) -> SearchStrategy[c.RunCommand]:
     """Commands about one run, of every kind."""
     run = run_ids() if run is None else run
@@ -339,12 +285,12 @@ def run_commands(run: SearchStrategy[RunId] | None = None) -> SearchStrategy[c.R
         st.builds(c.CloseInput, run),
         st.builds(c.SignalRun, run, st.sampled_from(c.Signal)),
         st.builds(c.CancelRun, run, st.sampled_from(c.CancelScope), texts()),
-        st.builds(c.ResolveApproval, run, words(), st.sampled_from(e.Decision), _perhaps(texts())),
+        st.builds(c.ResolveApproval, run, words(), st.sampled_from(e.Decision), perhaps(texts())),
         st.builds(c.ResizeTerminal, run, st.integers(1, 10_000), st.integers(1, 10_000)),
     )
 
 
-@_once
+@once
 def commands() -> SearchStrategy[c.Command]:
     """Commands of every kind."""
     return st.one_of(
@@ -356,12 +302,12 @@ def commands() -> SearchStrategy[c.Command]:
         st.builds(c.StopLink, words(), st.sampled_from(c.StopMode)),
         st.builds(c.AcknowledgeRun, run_ids(), counts()),
         st.builds(c.DescribeRun, run_ids()),
-        st.builds(c.ListRuns, _perhaps(words()), *[st.booleans()] * 2, words(), _perhaps(counts())),
+        st.builds(c.ListRuns, perhaps(words()), *[st.booleans()] * 2, words(), perhaps(counts())),
         st.builds(c.ListWorkers),
     )
 
 
-@_once
+@once
 @st.composite
 def orders(draw: DrawFn) -> c.Order:
     """Orders; only inputs have an input number."""
@@ -378,7 +324,7 @@ def orders(draw: DrawFn) -> c.Order:
 # --- runs
 
 
-@_once
+@once
 @st.composite
 def runs(draw: DrawFn, *, max_size: int = 8) -> Run:
     """Runs as they stand after up to `max_size` legal events: every state can be reached."""
@@ -393,6 +339,7 @@ def runs(draw: DrawFn, *, max_size: int = 8) -> Run:
     return attrs.evolve(
         run,
         native_seq=draw(counts()),
+        clock=draw(counts()),
         accepted=draw(st.booleans()),
         acknowledged=Seq(draw(st.integers(0, run.last_seq))),
         ended=run.created + run.last_seq if run.state.terminal else 0,

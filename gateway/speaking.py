@@ -58,7 +58,7 @@ class Speaker:
 
     def record(self, step: api.Record) -> None:
         """Keep what is reported until `flush`."""
-        self._records.append((step.run, ((step.events, step.native_seq, step.time),)))
+        self._records.append((step.run, ((step.events, step.native_seq, step.stamp),)))
 
     def hear(self, bulk: Bulk) -> None:
         """Keep what is reported in bulk until `flush`."""

@@ -16,7 +16,7 @@ import attrs
 from fleetgate.core.answers import Answer
 from fleetgate.core.commands import Command, Order, ProbeWorkers, ReadUsage, RunSpec
 from fleetgate.core.errors import Refusal
-from fleetgate.core.events import Event, Recorded
+from fleetgate.core.events import Event, Recorded, Stamp
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.watchers import WorkerNotice
@@ -200,13 +200,14 @@ class ReportCapacity:
 @attrs.frozen(slots=True)
 class Record:
     """The worker reports `events` of `run`, in order, all or none. `native_seq` is its own number
-    of the (last) native event they came from, `time` when it says they happened (Unix nanoseconds).
-    Numbers not above the run's last one are dropped (I4). `committed` tells when it is durable."""
+    of the (last) native event they came from, if only to say that it came; `stamp` is what it says
+    beside them. Numbers not above the run's last one are dropped (I4). `committed` tells when it is
+    durable."""
 
     run: RunId
     events: tuple[Event, ...]
     native_seq: int | None = None
-    time: int | None = None
+    stamp: Stamp | None = None
 
 
 @attrs.frozen(slots=True)

@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 import attrs
 
-from fleetgate.core.events import Event, Recorded
+from fleetgate.core.events import Event, Recorded, Stamp
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import Connection
 
-Heard: TypeAlias = tuple[Sequence[Event], int | None, int | None]
-"""The members of a `Record` but for its run: events, the worker's own number, its time."""
+Heard: TypeAlias = tuple[Sequence[Event], int | None, Stamp | None]
+"""The members of a `Record` but for its run: events, the worker's own number, what it says
+beside them."""
 
 
 @attrs.frozen(slots=True)

@@ -78,6 +78,8 @@ class _Again:
         kind = type(event)
         if source is None or source.seq is None or kind not in _BODIES:
             return None
+        if source.native is not None:
+            return None
         if kind is not self._kind or self._timed is not (source.time is not None):
             self._turn_to(kind, timed=source.time is not None)
         self._record.time = recorded.time

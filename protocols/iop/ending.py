@@ -8,15 +8,12 @@ from typing import Any, Final
 from fleetgate.core.events import Outcome, Reason, RunState
 from fleetgate.core.json import Json
 from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.beside import beside
 from fleetgate.protocols.iop.errors import STATUS
-from fleetgate.protocols.iop.names import RESERVED
 from fleetgate.protocols.iop.narrator import NODE_LOST, TIMEOUT
 from fleetgate.protocols.iop.told import string_of, text_of
-from fleetgate.protocols.iop.translate import NATIVE
 
 _INT32: Final = (1 << 31) - 1
-_MAX_METADATA: Final = 16 * 1024
-"""Bytes of a last event's own metadata that are kept with the outcome."""
 
 
 def outcome_of(event: w.RunEvent, body: Mapping[str, Json], *, started: bool) -> Outcome:
@@ -24,7 +21,7 @@ def outcome_of(event: w.RunEvent, body: Mapping[str, Json], *, started: bool) ->
     known = _own_outcome(event.type, body)
     if known is not None:
         return known
-    native = kept_of(event)
+    native = beside(event)
     match event.type:
         case "complete":
             return Outcome(
@@ -44,18 +41,6 @@ def _failure(error: str, *, started: bool) -> tuple[RunState, Reason]:
         return RunState.LOST, Reason.LOST
     refused = not started and error.partition(":")[0] in STATUS
     return RunState.FAILED, Reason.REFUSED if refused else Reason.ERROR
-
-
-def own_metadata(event: w.RunEvent) -> dict[str, str]:
-    """The metadata that is not reserved."""
-    return {key: value for key, value in event.metadata.items() if key not in RESERVED}
-
-
-def kept_of(event: w.RunEvent) -> Json:
-    """What of a last event is kept with the outcome; None: there is nothing, or too much."""
-    own = own_metadata(event)
-    size = sum(len(key) + len(value) for key, value in own.items())
-    return {NATIVE: {"metadata": own}} if own and size <= _MAX_METADATA else None
 
 
 _STATES: Final[Mapping[str, frozenset[RunState]]] = {

@@ -14,6 +14,7 @@ from fleetgate.protocols.api import NO_STEPS, Record, Report, Send, Step, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.beside import records
 from fleetgate.protocols.iop.heard import ENDS, Tracked, hear, seq_of
 from fleetgate.protocols.iop.settings import EdgeSettings
 from fleetgate.protocols.iop.translate import wire_id
@@ -67,14 +68,15 @@ class GivenRuns:
         if tracked is None:
             return self._foreign(id, event)
         self._deadlines.clear(_WORD + id)
-        began, lossy = tracked.started, tracked.lossy
+        began, lossy, last = tracked.started, tracked.lossy, tracked.last
         events = hear(tracked, event)
-        time = time_of(tracked, event)
-        steps: list[Step] = [Record(tracked.run, events, seq_of(event), time)] if events else []
+        steps: list[Step] = []
+        if events or tracked.last > last:
+            steps += records(tracked.run, event, events, seq_of(event))
         if tracked.started and not began:
             self._time(id, tracked, now)
         if tracked.lossy and not lossy:
-            said = "an event has a message, error, kind or metadata that no event of the core holds"
+            said = "an event has a kind that is not known here, or more beside it than is kept"
             steps.append(Report("iop_event_trimmed", said, tracked.run))
         if tracked.ended:
             self._forget(id)
@@ -141,12 +143,3 @@ class GivenRuns:
         self._past.move_to_end(id)
         if len(self._past) > _REMEMBERED:
             self._past.popitem(last=False)
-
-
-def time_of(tracked: Tracked, event: w.RunEvent) -> int | None:
-    """When it happened, by the node's clock, which does not go back here; None: the node does not
-    say, and it happened now."""
-    if event.timestamp <= 0:
-        return None
-    tracked.time = max(tracked.time, event.timestamp)
-    return tracked.time

@@ -20,8 +20,9 @@ from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import split_bytes, split_text
 from fleetgate.protocols.iop import wire as w
-from fleetgate.protocols.iop.ending import kept_of, outcome_of, own_metadata
-from fleetgate.protocols.iop.names import BODY, FLUSH, KIND, RESERVED, SEQ, STREAM
+from fleetgate.protocols.iop.beside import beside, says_beside
+from fleetgate.protocols.iop.ending import outcome_of
+from fleetgate.protocols.iop.names import BODY, FLUSH, KIND, SEQ, STREAM
 from fleetgate.protocols.iop.told import LARGEST, event_of, number_of, text_of
 from fleetgate.protocols.json_text import Malformed, load
 
@@ -35,8 +36,7 @@ _DIGITS: Final = 19
 class Tracked:
     """One run at a node: what was heard of it. `last` is the number of the last event, 0 for
     none; `asked` the session that was asked for, `session` the one it is known to have. `ends_at`
-    is when it must have ended, in Unix nanoseconds; `lossy`: something of it was dropped; `time`
-    the latest that the node's own clock has shown."""
+    is when it must have ended, in Unix nanoseconds; `lossy`: something of it was dropped."""
 
     run: RunId
     asked: str = ""
@@ -50,7 +50,6 @@ class Tracked:
     session: str = ""
     usage: w.Usage | None = None
     lossy: bool = False
-    time: int = 0
     offsets: dict[Stream, int] = attrs.field(factory=lambda: dict.fromkeys(Stream, 0))
 
 
@@ -88,6 +87,7 @@ def hear(tracked: Tracked, event: w.RunEvent) -> tuple[e.Event, ...]:
         tracked.last = seq
     tracked.started = tracked.started or any(isinstance(each, e.RunStarted) for each in found)
     tracked.ended = event.type in ENDS
+    tracked.lossy = tracked.lossy or (not found and says_beside(event))
     return tuple(found)
 
 
@@ -111,21 +111,17 @@ def _events(tracked: Tracked, event: w.RunEvent) -> Iterator[e.Event]:
         yield from _session(tracked, event)
     yield from _usage(tracked, event, kind)
     if event.type in ENDS:
-        yield from _beside(event)
+        yield from _text_of(event)
         yield e.RunFinished(outcome_of(event, body, started=tracked.started))
     elif event.type == "delta":
         yield from _delta(tracked, event, kind, body)
     else:
-        yield from _beside(event)
+        yield from _text_of(event)
 
 
 def _trimmed(event: w.RunEvent) -> bool:
-    """Whether it has a text or metadata that its type has no place for."""
-    misplaced = bool(event.error) and event.type != "error"
-    if event.type in ENDS:
-        own = own_metadata(event)
-        return misplaced or bool(own and kept_of(event) is None)
-    return misplaced or bool(event.message) or not event.metadata.keys() <= RESERVED
+    """Whether what it says beside is more than is kept."""
+    return says_beside(event) and beside(event) is None
 
 
 def _start(
@@ -188,7 +184,7 @@ def _delta(
         return
     if kind == "session":
         yield from _opened(tracked, body)
-        yield from _beside(event)
+        yield from _text_of(event)
         return
     if kind == "reasoning":
         yield from (e.ReasoningProduced(piece) for piece in split_text(event.delta))
@@ -200,18 +196,23 @@ def _delta(
     told = event_of(kind, body)
     if told is not None:
         yield told
-        yield from _beside(event)
+        yield from _text_of(event)
         return
     stream = _STREAMS.get(event.metadata.get(STREAM, ""))
     if stream is not None:
         yield from _output(tracked, event.delta, stream, body)
-    elif event.delta or (SEQ in event.metadata and not kind):
+    elif event.delta or not (kind or is_silent(event)):
         yield from _texts(event.delta)
     if kind and not event.delta:
         tracked.lossy = True
 
 
-def _beside(event: w.RunEvent) -> Iterator[e.Event]:
+def is_silent(event: w.RunEvent) -> bool:
+    """Whether an empty delta says nothing: no gateway has numbered it, and nothing is beside."""
+    return SEQ not in event.metadata and beside(event) is None
+
+
+def _text_of(event: w.RunEvent) -> Iterator[e.Event]:
     return _texts(event.delta) if event.delta else iter(())
 
 

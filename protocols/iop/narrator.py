@@ -18,8 +18,8 @@ from fleetgate.core.events import Outcome, Reason, Recorded, RunState
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.run import Run
 from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.beside import kept_members, put_back, told_again
 from fleetgate.protocols.iop.names import BODY, FLUSH, KIND, SEQ, STREAM
-from fleetgate.protocols.iop.translate import NATIVE
 from fleetgate.protocols.json_text import dump
 
 NODE_LOST: Final = "node lost"
@@ -72,6 +72,10 @@ class Narrator:
 
     def tell(self, recorded: Recorded) -> Iterator[w.RunEvent]:
         """What a core event is here: none, one, or one and what is missing before it."""
+        for told in self._tell(recorded):
+            yield told_again(told, recorded.source)
+
+    def _tell(self, recorded: Recorded) -> Iterator[w.RunEvent]:
         event = recorded.event
         if isinstance(event, e.RunAssigned):
             if not self._fixed_node:
@@ -112,8 +116,8 @@ class Narrator:
         type, message, error = _ending(outcome)
         part = _Part(body=_outcome_body(outcome), usage=self._usage)
         ended = self._event(type, _time(recorded), part, recorded.seq)
-        kept = {**_kept_metadata(outcome), **ended.metadata}
-        yield attrs.evolve(ended, message=message, error=error, metadata=kept)
+        whole = attrs.evolve(ended, message=message, error=error)
+        yield put_back(whole, kept_members(outcome.native))
 
     def _event(self, type: str, time: int, part: _Part, seq: int = 0) -> w.RunEvent:
         if part.usage is not None:
@@ -254,13 +258,3 @@ def _outcome_body(outcome: Outcome) -> Mapping[str, Json]:
     named = {"state": outcome.state.value, "reason": outcome.reason.value}
     body = {**body, **named}
     return body if outcome.message else {k: v for k, v in body.items() if k != "message"}
-
-
-def _kept_metadata(outcome: Outcome) -> Mapping[str, str]:
-    """The metadata that a node's own last event had."""
-    native = outcome.native
-    ours = native.get(NATIVE) if isinstance(native, Mapping) else None
-    kept = ours.get("metadata") if isinstance(ours, Mapping) else None
-    if not isinstance(kept, Mapping):
-        return {}
-    return {key: value for key, value in kept.items() if isinstance(value, str)}

@@ -7,7 +7,15 @@ from trio.testing import wait_all_tasks_blocked
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.hub import Hub
-from fleetgate.core.hub_testing import HandWorker, describe, kinds, read_until, started
+from fleetgate.core.hub_testing import (
+    HandWorker,
+    describe,
+    hub_on,
+    kinds,
+    read_until,
+    started,
+    worker_info,
+)
 from fleetgate.core.journal.api import Journal
 
 
@@ -53,11 +61,52 @@ async def test_the_worker_s_time_stands_beside_the_time_of_recording(
 ) -> None:
     run = await started(hub)
     await read_until(hub, run, 1)
-    heard = (((e.RunStarted(),), 1, 7), ((e.TextProduced("x"),), 2, None))
-    assert hub.record_heard(worker.info.id, worker.epoch, run, heard)
-    (first, second) = (await read_until(hub, run, 3))[1:]
-    assert (first.source, second.source) == (
-        e.Source(worker.epoch, 1, 7),
-        e.Source(worker.epoch, 2, None),
+    beside = {"iop": {"message": "m"}}
+    heard = (
+        ((e.RunStarted(),), 1, e.Stamp(7, beside)),
+        ((e.TextProduced("x"),), 2, e.Stamp(5)),
+        ((e.TextProduced("y"),), 3, e.Stamp(9)),
     )
-    assert first.time > 7
+    assert hub.record_heard(worker.info.id, worker.epoch, run, heard)
+    told = (await read_until(hub, run, 4))[1:]
+    assert [each.source for each in told] == [
+        e.Source(worker.epoch, 1, 7, beside),
+        e.Source(worker.epoch, 2, 7),
+        e.Source(worker.epoch, 3, 9),
+    ]
+    assert told[0].time > 9
+
+
+async def test_a_worker_s_clock_that_goes_back_does_not_over_a_restart_either(
+    hub: Hub, worker: HandWorker, journal: Journal
+) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    far = 1 << 62
+    for seq, time in ((1, 5), (2, far)):
+        event = e.RunStarted() if seq == 1 else e.TextProduced("x")
+        assert hub.record_heard(
+            worker.info.id, worker.epoch, run, (((event,), seq, e.Stamp(time)),)
+        )
+    await hub.submit(c.SendInput(run, b"a"))
+    await read_until(hub, run, 3)
+    async with hub_on(journal) as again:
+        back = HandWorker(again, worker_info())
+        await back.join()
+        back.record(run, e.InputAccepted(1), seq=3)
+        text = ((e.TextProduced("y"),), 4, e.Stamp(7))
+        assert again.record_heard(back.info.id, back.epoch, run, (text,))
+        told = (await read_until(again, run, 5))[3:]
+    assert [each.source and each.source.time for each in told] == [far] * 3
+
+
+async def test_a_number_without_an_event_is_remembered(
+    hub: Hub, worker: HandWorker, journal: Journal
+) -> None:
+    run = await started(hub)
+    worker.record(run, e.RunStarted(), seq=1)
+    assert hub.record_heard(worker.info.id, worker.epoch, run, (((), 2, None),))
+    await wait_all_tasks_blocked()
+    (known,) = await journal.open_runs()
+    assert known.run.native_seq == 2
+    assert (run, 2) in worker.port.durable

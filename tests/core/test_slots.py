@@ -48,7 +48,19 @@ def test_I1_events_that_change_nothing_are_numbered_as_each_by_itself() -> None:
     assert batch == singly
     assert other.run is not one.run
     assert other.run == one.run
-    assert (other.last_seq, other.last_time, other.native_seq) == (one.last_seq, one.last_time, 7)
+    assert (other.last_seq, other.last_time, other.native_seq) == (one.last_seq, one.last_time, 8)
+
+
+def test_from_the_worker_s_first_time_on_every_event_has_one_that_never_falls() -> None:
+    slot = make_slot()
+    own = e.Source(Epoch(1), 7)
+    assert slot.timed(None, 90) is None
+    assert slot.timed(own, 90) is own
+    said = e.Source(Epoch(1), 8, 50)
+    assert slot.timed(said, 90) is said
+    assert slot.timed(e.Source(Epoch(1), 9, 40), 90) == e.Source(Epoch(1), 9, 50)
+    assert slot.timed(own, 90) == e.Source(Epoch(1), 7, 90)
+    assert slot.timed(None, 80) == e.Source(Epoch(0), None, 90)
 
 
 def test_an_event_that_does_not_follow_takes_no_number() -> None:

@@ -24,7 +24,7 @@ async def test_reports_go_together_and_before_anything_else() -> None:
         assert speaker.worker is None
         speaker.admitted(worker.info.id, worker.epoch)
         for seq, run in enumerate((one, one, two, one), 1):
-            speaker.record(api.Record(run, (e.TextProduced(str(seq)),), seq, 10 + seq))
+            speaker.record(api.Record(run, (e.TextProduced(str(seq)),), seq, e.Stamp(10 + seq)))
         speaker.perform(api.WithdrawWorker("gone", gone=True))
         assert speaker.worker is None
         await wait_all_tasks_blocked()

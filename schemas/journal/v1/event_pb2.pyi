@@ -129,14 +129,16 @@ class Recorded(_message.Message):
     def __init__(self, time: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping[str, _Any]]] = ..., text_produced: _Optional[_Union[TextProduced, _Mapping[str, _Any]]] = ..., output_produced: _Optional[_Union[OutputProduced, _Mapping[str, _Any]]] = ..., reasoning_produced: _Optional[_Union[ReasoningProduced, _Mapping[str, _Any]]] = ..., tool_progressed: _Optional[_Union[ToolProgressed, _Mapping[str, _Any]]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping[str, _Any]]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping[str, _Any]]] = ..., message_ended: _Optional[_Union[MessageEnded, _Mapping[str, _Any]]] = ..., input_accepted: _Optional[_Union[InputAccepted, _Mapping[str, _Any]]] = ..., state_changed: _Optional[_Union[StateChanged, _Mapping[str, _Any]]] = ..., usage_reported: _Optional[_Union[UsageReported, _Mapping[str, _Any]]] = ..., run_assigned: _Optional[_Union[RunAssigned, _Mapping[str, _Any]]] = ..., run_started: _Optional[_Union[RunStarted, _Mapping[str, _Any]]] = ..., run_finished: _Optional[_Union[RunFinished, _Mapping[str, _Any]]] = ..., session_opened: _Optional[_Union[SessionOpened, _Mapping[str, _Any]]] = ..., approval_requested: _Optional[_Union[ApprovalRequested, _Mapping[str, _Any]]] = ..., approval_resolved: _Optional[_Union[ApprovalResolved, _Mapping[str, _Any]]] = ..., rate_limited: _Optional[_Union[RateLimited, _Mapping[str, _Any]]] = ..., history_compacted: _Optional[_Union[HistoryCompacted, _Mapping[str, _Any]]] = ..., commands_listed: _Optional[_Union[CommandsListed, _Mapping[str, _Any]]] = ..., diagnosed: _Optional[_Union[Diagnosed, _Mapping[str, _Any]]] = ..., gap_found: _Optional[_Union[GapFound, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class Source(_message.Message):
-    __slots__ = ("epoch", "seq", "time")
+    __slots__ = ("epoch", "seq", "time", "native")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
+    NATIVE_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     seq: int
     time: int
-    def __init__(self, epoch: _Optional[int] = ..., seq: _Optional[int] = ..., time: _Optional[int] = ...) -> None: ...
+    native: Json
+    def __init__(self, epoch: _Optional[int] = ..., seq: _Optional[int] = ..., time: _Optional[int] = ..., native: _Optional[_Union[Json, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class Outcome(_message.Message):
     __slots__ = ("state", "reason", "message", "exit_code", "signal", "text", "native")

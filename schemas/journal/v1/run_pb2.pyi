@@ -31,7 +31,7 @@ CANCEL_SCOPE_RUN: CancelScope
 CANCEL_SCOPE_SESSION: CancelScope
 
 class Run(_message.Message):
-    __slots__ = ("origin", "created", "state", "pool", "worker", "epoch", "accepted", "native_session", "model", "inputs", "inputs_accepted", "input_closed", "orders", "approvals", "canceling", "acknowledged", "usage", "outcome", "started", "ended", "notes")
+    __slots__ = ("origin", "created", "state", "pool", "worker", "epoch", "accepted", "native_session", "model", "inputs", "inputs_accepted", "input_closed", "orders", "approvals", "canceling", "acknowledged", "usage", "outcome", "started", "ended", "notes", "clock")
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
     CREATED_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +53,7 @@ class Run(_message.Message):
     STARTED_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
     NOTES_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_FIELD_NUMBER: _ClassVar[int]
     origin: Origin
     created: int
     state: _event_pb2.RunState
@@ -74,7 +75,8 @@ class Run(_message.Message):
     started: int
     ended: int
     notes: _event_pb2.Json
-    def __init__(self, origin: _Optional[_Union[Origin, _Mapping[str, _Any]]] = ..., created: _Optional[int] = ..., state: _Optional[_Union[_event_pb2.RunState, str]] = ..., pool: _Optional[str] = ..., worker: _Optional[str] = ..., epoch: _Optional[int] = ..., accepted: _Optional[bool] = ..., native_session: _Optional[str] = ..., model: _Optional[str] = ..., inputs: _Optional[int] = ..., inputs_accepted: _Optional[int] = ..., input_closed: _Optional[bool] = ..., orders: _Optional[int] = ..., approvals: _Optional[_Iterable[str]] = ..., canceling: _Optional[bool] = ..., acknowledged: _Optional[int] = ..., usage: _Optional[_Union[_event_pb2.UsageReported, _Mapping[str, _Any]]] = ..., outcome: _Optional[_Union[_event_pb2.Outcome, _Mapping[str, _Any]]] = ..., started: _Optional[int] = ..., ended: _Optional[int] = ..., notes: _Optional[_Union[_event_pb2.Json, _Mapping[str, _Any]]] = ...) -> None: ...
+    clock: int
+    def __init__(self, origin: _Optional[_Union[Origin, _Mapping[str, _Any]]] = ..., created: _Optional[int] = ..., state: _Optional[_Union[_event_pb2.RunState, str]] = ..., pool: _Optional[str] = ..., worker: _Optional[str] = ..., epoch: _Optional[int] = ..., accepted: _Optional[bool] = ..., native_session: _Optional[str] = ..., model: _Optional[str] = ..., inputs: _Optional[int] = ..., inputs_accepted: _Optional[int] = ..., input_closed: _Optional[bool] = ..., orders: _Optional[int] = ..., approvals: _Optional[_Iterable[str]] = ..., canceling: _Optional[bool] = ..., acknowledged: _Optional[int] = ..., usage: _Optional[_Union[_event_pb2.UsageReported, _Mapping[str, _Any]]] = ..., outcome: _Optional[_Union[_event_pb2.Outcome, _Mapping[str, _Any]]] = ..., started: _Optional[int] = ..., ended: _Optional[int] = ..., notes: _Optional[_Union[_event_pb2.Json, _Mapping[str, _Any]]] = ..., clock: _Optional[int] = ...) -> None: ...
 
 class Specs(_message.Message):
     __slots__ = ("spec", "routed")

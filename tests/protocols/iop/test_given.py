@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fleetgate.core import commands as c
+from fleetgate.core import events as e
 from fleetgate.core.ids import RunId
+from fleetgate.protocols.api import Record
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import wire as w
-from fleetgate.protocols.iop.given import GivenRuns, time_of
-from fleetgate.protocols.iop.heard import Tracked
+from fleetgate.protocols.iop.given import GivenRuns
+from fleetgate.protocols.iop.names import BODY, KIND, SEQ
 from fleetgate.protocols.iop.settings import EdgeSettings
 
 
@@ -37,8 +39,14 @@ def test_a_late_word_of_a_run_that_was_given_up_is_passed_over() -> None:
     assert runs.cancel(RunId("a/1")) is None
 
 
-def test_a_node_s_time_is_clamped_upward_and_none_is_now() -> None:
-    tracked = Tracked(RunId("r1"))
-    given = (5, 3, 0, -7, 9)
-    times = [time_of(tracked, w.RunEvent("r1", "delta", timestamp=each)) for each in given]
-    assert times == [5, 5, None, None, 9]
+def test_what_is_no_news_is_still_numbered() -> None:
+    """Else the number would be missing after a restart, and a gap be found that is none."""
+    runs = GivenRuns(EdgeSettings(), Deadlines())
+    run = RunId("a/1")
+    runs.give(run, w.RunRequest("a/1", session_id="s"), c.RunSpec(c.Prompt("x")))
+    begun = w.RunEvent("a/1", "start", session_id="s", metadata={SEQ: "2"})
+    (record,) = runs.heard(begun, 5)
+    assert record == Record(run, (e.RunStarted(), e.SessionOpened("s")), 2)
+    again = {SEQ: "3", KIND: "session", BODY: '{"native_session":"s"}'}
+    assert runs.heard(w.RunEvent("a/1", "delta", metadata=again), 5) == [Record(run, (), 3)]
+    assert runs.heard(w.RunEvent("a/1", "delta", metadata=again), 5) == []

@@ -240,28 +240,32 @@ def test_a_body_that_is_not_what_its_kind_says_leaves_the_text(body: str) -> Non
 
 
 OWN = {"own": "y"}
+MUCH = {"own": "y" * (16 << 10)}
 TRIMMED = [
-    event("start", message="m"),
-    event("start", error="e"),
-    event("start", metadata=OWN),
-    event("delta", "x", message="m"),
-    event("delta", "x", error="e"),
-    event("delta", "x", metadata=OWN),
-    kind("reasoning", "", "x", own="y"),
-    kind("tool_call", '{"name":"t"}', own="y"),
+    event("start", metadata=MUCH),
+    event("delta", "x", message="m" * (17 << 10)),
+    event("delta", "x", error="e" * (17 << 10)),
+    event("delta", metadata=MUCH),
     kind("session", '{"native_session":5}'),
     kind("unknown", "{}"),
-    event("complete", error="e"),
-    event("cancelled", error="e"),
-    event("complete", metadata={"own": "y" * (16 << 10)}),
+    kind("unknown", "{}", own="y"),
+    event("complete", metadata=MUCH),
 ]
 WHOLE = [
     event("start", seq=1),
+    event("start", message="m"),
+    event("start", error="e"),
+    event("start", metadata=OWN),
     event("delta", "x", seq=2),
-    kind("reasoning", "", "x"),
+    event("delta", "x", message="m"),
+    event("delta", "x", error="e"),
+    event("delta", "x", metadata=OWN),
+    event("delta", metadata=OWN),
+    kind("reasoning", "", "x", own="y"),
+    kind("tool_call", '{"name":"t"}', own="y"),
     kind("unknown", "{}", "x"),
-    event("complete", message="m", metadata=OWN),
-    event("cancelled", message="m"),
+    event("complete", message="m", error="e", metadata=OWN),
+    event("cancelled", message="m", error="e"),
     event("error", message="m", error="e", metadata=OWN),
 ]
 
@@ -276,4 +280,6 @@ def test_what_an_event_cannot_hold_is_lost_and_known_to_be(told: w.RunEvent) -> 
 
 def test_an_empty_delta_of_a_gateway_is_an_event_and_of_others_none() -> None:
     assert heard(event("start"), event("delta")) == [STARTED]
+    beside = event("delta", message="m")
+    assert heard(event("start"), beside) == [STARTED, e.TextProduced("")]
     assert heard(event("start", seq=1), event("delta", seq=2)) == [STARTED, e.TextProduced("")]

@@ -271,7 +271,7 @@ def test_a_run_goes_to_the_node_and_its_events_come_back() -> None:
         play.perform(start()).expect(Sent(request()))
         run = RunId("gui/r1")
         play.receive(w.RunEvent("gui/r1", "start", timestamp=1)).expect(
-            Record(run, (e.RunStarted(),), time=1)
+            Record(run, (e.RunStarted(),), stamp=e.Stamp(1))
         )
         play.receive(w.RunEvent("gui/r1", "delta", "hello")).expect(
             Record(run, (e.TextProduced("hello"),))
@@ -364,9 +364,9 @@ def test_what_no_event_of_the_core_holds_is_reported_once() -> None:
         admit(play)
         given(play)
         play.receive(w.RunEvent("gui/r1", "start")).take()
-        trimmed = w.RunEvent("gui/r1", "delta", "x", metadata={"own": "y"})
+        trimmed = w.RunEvent("gui/r1", "delta", "x", metadata={"own": "y" * 20_000})
         run = RunId("gui/r1")
-        text = "an event has a message, error, kind or metadata that no event of the core holds"
+        text = "an event has a kind that is not known here, or more beside it than is kept"
         play.receive(trimmed).expect(
             Record(run, (e.TextProduced("x"),)), Report("iop_event_trimmed", text, run)
         )
