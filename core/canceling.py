@@ -6,7 +6,7 @@ others are not. Then the whole is refused, and asking again goes on with what is
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Final
@@ -17,8 +17,8 @@ from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
 from fleetgate.core.crew import Crew
 from fleetgate.core.errors import Refusal, RunNotFound, SessionNotFound, Unavailable
-from fleetgate.core.ids import RunId
-from fleetgate.core.journal.api import Done, PutNote
+from fleetgate.core.ids import RunId, WorkerId
+from fleetgate.core.journal.api import Done, PutNote, Write
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.sessions import Sessions, session_of
 from fleetgate.core.slots import Slot
@@ -80,21 +80,31 @@ class Canceling:
         runs = [slot.run.id for slot in self._to_cancel(name)]
         if not runs and not self._sessions.named(name):
             raise SessionNotFound(f"no session has the id {name}")
+        at: dict[WorkerId, str] = {}
         for slot in self._of_session(name):
             slot.session_over = True
+            if slot.run.worker is not None:
+                at[slot.run.worker] = slot.run.native_session or name
         await self._all(runs, "its session ended")
-        await self._ledger.commit(partial(self._forget, name))
+        await self._ledger.commit(partial(self._forget, name, at))
 
-    def _forget(self, name: str, done: Done) -> None:
+    def _forget(self, name: str, at: Mapping[WorkerId, str], done: Done) -> None:
+        """Forget it, and tell those whom it lives at, or who may be just beginning it (`at`)."""
         known = self._sessions.named(name)
+        told = {each.worker: each.native_session or name for each in known.values()}
+        told = {**at, **told}
+        endings = self._crew.endings
 
         def forgotten(error: Exception | None) -> None:
             for id, session in known.items() if error is None else ():
                 self._sessions.forget(id, session)
-                self._crew.end_session(session.worker, session.native_session or name)
+            for worker, own_name in told.items() if error is None else ():
+                endings.ended(worker, own_name)
             done(error)
 
-        writes = [PutNote("session", id, None) for id in known]
+        writes: list[Write] = [PutNote("session", id, None) for id in known]
+        for worker, own_name in told.items():
+            writes += endings.planned(worker, own_name)
         self._ledger.journal.enqueue(writes, forgotten, may_fail=True)
 
     async def stop_link(self, command: c.StopLink) -> None:

@@ -9,13 +9,14 @@ from functools import partial
 from fleetgate.core import events as e
 from fleetgate.core.answers import Admission
 from fleetgate.core.dispatcher import Dispatcher
+from fleetgate.core.endings import Endings
 from fleetgate.core.errors import ResourceExhausted, Unavailable, WorkerNotFound
 from fleetgate.core.events import Outcome, Reason, RunState
 from fleetgate.core.ids import Epoch, WorkerId
 from fleetgate.core.journal.api import Done, PutNote, Write
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.leftovers import Leftovers
-from fleetgate.core.roster import Port, Roster, SessionKeeper, Worker
+from fleetgate.core.roster import Port, Roster, Worker
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Timers
 from fleetgate.core.watchers import Happening, Watchers
@@ -42,6 +43,7 @@ class Crew:
         self._leftovers = leftovers
         self._left = left
         self._watchers = watchers
+        self.endings = Endings(ledger, roster)
         self.changed: Callable[[Worker], None] = lambda _: None
         """Told of each worker whose liveness is another one now; never blocks or raises."""
 
@@ -75,7 +77,7 @@ class Crew:
         old = self._roster.workers.get(info.id)
         worker = Worker(info, Epoch(old.epoch + 1 if old else 1), self._ledger.clock())
         if old is not None:
-            worker.runs = old.runs
+            worker.runs, worker.owed = old.runs, old.owed
             worker.draining, worker.drained = old.draining, old.drained
             old.stop_waiting()
             self._told_gone(old, "replaced")
@@ -107,6 +109,7 @@ class Crew:
             self._become(worker, Liveness.READY)
             self._watchers.tell(Happening.CONNECTED, worker.info)
         worker.free = free
+        self.endings.tell(worker)
         self._dispatcher.resume(worker)
         self._leftovers.tell(worker)
 
@@ -189,12 +192,6 @@ class Crew:
             done(error)
 
         self._ledger.journal.enqueue((_note(worker),), drained, may_fail=True)
-
-    def end_session(self, id: WorkerId, session: str) -> None:
-        """Tell the worker that a session of its is over, if it is here and keeps any."""
-        worker = self._roster.workers.get(id)
-        if worker is not None and isinstance(worker.port, SessionKeeper):
-            worker.port.end_session(session)
 
     def find(self, id: WorkerId) -> Worker:
         """A worker that is or was connected.

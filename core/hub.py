@@ -354,6 +354,7 @@ class Hub:
         now = self._clock()
         for key, note in (await self._journal.notes("worker")).items():
             self._roster.workers[WorkerId(key)] = remembered(WorkerId(key), note, now)
+        await self._crew.endings.recover()
         for key, note in (await self._journal.notes("session")).items():
             self._roster.sessions.remember(key, note)
         for key, note in (await self._journal.notes("pace")).items():

@@ -70,6 +70,7 @@ class Worker:
         "info",
         "leftovers",
         "liveness",
+        "owed",
         "port",
         "reserved",
         "runs",
@@ -93,6 +94,8 @@ class Worker:
         self.grace: int | None = info.grace
         self.runs: dict[RunId, Slot] = {}
         self.leftovers: dict[RunId, Leftover] = {}
+        self.owed: dict[str, None] = {}
+        """Sessions that have ended and that it is to be told of. See `fleetgate.core.endings`."""
         self.telling: list[tuple[Slot, OrderNumber]] = []
         """Inputs that are being marked as sent with its admission, which is in line."""
         self.since = since
