@@ -16,6 +16,7 @@ _ELSEWHERE: Final = {
     "bench": ("fleetgate.gateway.bench.cli", "how fast it is on this machine, beside a relay"),
     "demo": ("fleetgate.gateway.demo", "a gateway and both its ends, three processes, to look at"),
     "fake": ("fleetgate.gateway.fakes.cli", "one side of one protocol, for tests"),
+    "tck": ("fleetgate.gateway.tck.cli", "does a peer keep to its protocol?"),
     "fidelity": ("fleetgate.gateway.fidelity.cli", "what each bridge makes of each thing"),
 }
 """Commands with a command line of their own: modules with `run(argv) -> int`."""

@@ -213,6 +213,12 @@ class House:
             if self._rooms.get(keeper.entry.name) is room:
                 del self._rooms[keeper.entry.name]
 
+    async def wait_gone(self, name: str) -> None:
+        """Wait until the entry is not at work any more; one that never was is not."""
+        room = self._rooms.get(name)
+        if room is not None:
+            await room.done.wait()
+
     async def drain(self) -> None:
         """Have all peers told that the gateway stops, side by side, and end their links."""
         async with trio.open_nursery() as nursery:

@@ -172,7 +172,8 @@ async def _end_on_signal(ending: Ending) -> None:
 
 
 async def _end_when_stopped(small: Small, entry: str, ending: Ending) -> None:
-    """A client may stop the daemon that it talks to."""
+    """A client may stop the daemon that it talks to. Its entry then gives those who watch runs
+    their ends, and goes: to drain it meanwhile would cut them off before."""
     await small.hub.wait_stopped(entry)
-    await small.house.drain()
+    await small.house.wait_gone(entry)
     ending.come(PEER_ENDED_IT, "its peer told it to stop")

@@ -1,0 +1,111 @@
+"""Our own peers as targets in this process, for tests of the kits in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from fleetgate.core.ids import WorkerId
+from fleetgate.core.worker import InputKind
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.played import Played
+from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
+from fleetgate.gateway.local.script import Script
+from fleetgate.gateway.local.script_play import Stage
+from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
+from fleetgate.gateway.tck.requirement import Topic
+from fleetgate.gateway.tck.runner import Result, Runner, Verdict
+from fleetgate.gateway.tck.testing import Bad, Bend, Bent, Mutants
+from fleetgate.gateway.testing import SeenHouse, SeenLink
+
+Make = Callable[[], AbstractAsyncContextManager[Small]]
+
+
+class InProcess:
+    """Starts a small gateway in this process, as `--start` does a program. It ends when its
+    controller stops it, as the fake does."""
+
+    def __init__(self, nursery: trio.Nursery, make: Make) -> None:
+        self._nursery = nursery
+        self._make = make
+        self._scope: trio.CancelScope | None = None
+        self._over = trio.Event()
+
+    async def ensure(self) -> bool:
+        """Have it running."""
+        if self._scope is not None:
+            return False
+        await self._nursery.start(self._live)
+        return True
+
+    async def _live(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        self._over = trio.Event()
+        with trio.CancelScope() as self._scope:
+            async with self._make() as small:
+                task_status.started()
+                (keeper,) = small.house.keepers
+                await small.hub.wait_stopped(keeper.entry.name)
+                await small.house.wait_gone(keeper.entry.name)
+        self._scope = None
+        self._over.set()
+
+    async def stop(self) -> None:
+        """Have it end."""
+        if self._scope is not None:
+            self._scope.cancel()
+            await self._over.wait()
+
+
+@asynccontextmanager
+async def open_worker(entry: Entry, script: Script, state: Path) -> AsyncGenerator[Small, None]:
+    """A fake whose worker plays a script, at its entry's address."""
+    inputs = frozenset(InputKind)
+    async with open_small(entry, "tck", "memory:", SeenHouse(), inputs) as small:
+        id, settings = WorkerId(f"{LOCAL}/fake"), LocalSettings(state, 100)
+        played = Played(Stage(script), {})
+        worker = LocalWorker(id, LOCAL, small.hub, settings, SeenLink(), played)
+        await small.nursery.start(worker.serve)
+        yield small
+
+
+async def try_all(runner: Runner) -> dict[str, Result]:
+    """The results of all of a kit's requirements, by id."""
+    return {each.id: await runner.attempt(each) for each in runner.kit.requirements}
+
+
+def unmet(results: dict[str, Result]) -> dict[str, str]:
+    """Which are not met, and why."""
+    return {id: r.reason for id, r in results.items() if r.verdict is not Verdict.PASS}
+
+
+async def check_fails(runner: Runner, id: str, bend: Bend) -> None:
+    """At a bent target, the requirement must fail."""
+    (requirement,) = (each for each in runner.kit.requirements if each.id == id)
+    runner.target = Bent(runner.target, bend)
+    result = await runner.attempt(requirement)
+    lines = "\n".join(frame.line() for frame in result.frames)
+    said = f"{id} is {result.verdict.value}: {result.reason}\n{lines}"
+    if result.verdict is not Verdict.FAIL:
+        raise AssertionError(said)
+
+
+async def check_nobody_passes(runner: Runner, answers: Sequence[bytes]) -> None:
+    """Peers that say nothing, hang up, or say the same to everything must meet nothing."""
+    async with trio.open_nursery() as nursery:
+        bad = [Bad(nursery), Bad(nursery, hangs_up=True)]
+        for target in (*bad, *(Bad(nursery, answer) for answer in answers)):
+            runner.target = target
+            passed = {id for id, r in (await try_all(runner)).items() if r.verdict is Verdict.PASS}
+            if passed:
+                raise AssertionError(f"{target} met {passed}")
+        nursery.cancel_scope.cancel()
+
+
+def check_mutants(topic: Topic, mutants: Mutants) -> None:
+    """Each requirement of a topic must have somebody who breaks it."""
+    wanted, there = {each.id for each in topic}, {id for id, _ in mutants}
+    if wanted != there:
+        raise AssertionError(f"nobody breaks {wanted - there}; {there - wanted} are not there")

@@ -1,0 +1,45 @@
+"""Our own peers as targets: real sockets, in one process and in virtual time. Bytes between two
+ends in one process are there at once, so that the clock does not run away from them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+
+from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.local.script import load_script
+from fleetgate.gateway.registry import adapters
+from fleetgate.gateway.tck.kits import kit_of
+from fleetgate.gateway.tck.proving import InProcess, open_worker
+from fleetgate.gateway.tck.runner import Runner
+from fleetgate.gateway.tck.target import Wants, open_target
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "tck"
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Private, and short enough for a socket's path."""
+    with tempfile.TemporaryDirectory(prefix="fg-") as made:
+        yield Path(made)
+
+
+@pytest.fixture
+async def daemon(folder: Path) -> AsyncIterator[Runner]:
+    """The kit for agency daemons, at ours."""
+    kit, address = kit_of("agency", "daemon"), f"unix:{folder}/s"
+    settings = adapters(())["agency"].northbound.settings()
+    entry = Entry("north", "client", "agency", address, True, settings)
+    script = load_script(str(EXAMPLES / "agency-daemon.toml"))
+    given = kit.given()
+    async with trio.open_nursery() as nursery:
+        own = InProcess(nursery, partial(open_worker, entry, script, folder))
+        await own.ensure()
+        async with open_target(kit, address, kit.options(given), Wants({})) as target:
+            yield Runner(kit, target, given, started=own)
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,86 @@
+"""`gateway tck`: the command line, and a whole round with a real process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fleetgate.gateway.cli import main
+from fleetgate.gateway.tck import cli
+
+FAKE = f"{sys.executable} -P -m fleetgate fake"
+
+
+def test_it_is_a_command_of_gateway(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tck", "--help"]) == cli.OK
+    assert "agency     daemon" in capsys.readouterr().out
+    assert main(["tck"]) == cli.USAGE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["agncy", "daemon"],
+        ["agency", "deamon"],
+        ["agency", "daemon"],
+        ["agency", "daemon", "--target", "unix:/x", "--only", "NONE-1"],
+        ["agency", "daemon", "--target", "unix:/x", "--set", "colour=red"],
+        ["agency", "daemon", "--target", "unix:/x", "--within", "-1"],
+        ["agency", "daemon", "--target", "unix:/x", "--json", "--junit"],
+    ],
+)
+def test_a_command_line_that_makes_no_sense(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(words) == cli.USAGE
+    assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["nonsense", "ws://", "unix:"])
+def test_an_address_that_cannot_be_used(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["agency", "daemon", "--target", address]) == cli.CANNOT_START
+    assert "gateway tck:" in capsys.readouterr().err
+
+
+def test_the_list_is_words_or_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["agency", "daemon", "--list", "--only", "hello"]) == cli.OK
+    assert "AGENCY-D-020 must" in capsys.readouterr().out
+    assert cli.run(["agency", "daemon", "--list", "--json"]) == cli.OK
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["tier"] for line in lines} == {"must", "should", "info"}
+
+
+def test_a_dead_target_fails_each_requirement_and_the_whole(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["agency", "daemon", "--target", f"unix:{folder}/s", "--only", "hello"]
+    assert cli.run(words) == cli.BROKEN
+    assert "must: 0 pass, 8 fail, 0 skip" in capsys.readouterr().out
+
+
+def test_a_real_daemon_is_started_and_examined(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = ["--only", "AGENCY-D-020", "--only", "AGENCY-D-090", "--only", "AGENCY-D-060"]
+    words = ["agency", "daemon", "--target", f"unix:{folder}/s", *only]
+    start = f"{FAKE} agency-daemon --socket {folder}/s"
+    assert cli.run([*words, "--start", start, "--json"]) == cli.UNPROVEN
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["id"]: line["verdict"] for line in lines[:-1]} == {
+        "AGENCY-D-020": "pass",
+        "AGENCY-D-060": "skip",
+        "AGENCY-D-090": "pass",
+    }
+    assert lines[-1]["exit_code"] == cli.UNPROVEN
+    assert "--hold-prompt" in lines[1]["reason"]
+
+
+def test_junit_goes_to_stdout_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["agency", "daemon", "--target", f"unix:{folder}/s", "--only", "AGENCY-D-020"]
+    assert cli.run([*words, "--junit"]) == cli.BROKEN
+    suite = ElementTree.fromstring(capsys.readouterr().out)[0]
+    assert suite.get("failures") == "1"
