@@ -64,10 +64,7 @@ class _Again:
     of the time. To be used by one task, for one batch."""
 
     def __init__(self) -> None:
-        self._record = event_pb2.Recorded()
-        self._source = self._record.source
-        self._kind: type[e.Event] | None = None
-        self._timed = False
+        self._turn_to(e.OutputProduced, timed=False)
 
     def encode(self, recorded: e.Recorded) -> bytes | None:
         """Its record; None for an event that is not of those.
@@ -80,30 +77,34 @@ class _Again:
             return None
         if source.native is not None:
             return None
-        if kind is not self._kind or self._timed is not (source.time is not None):
-            self._turn_to(kind, timed=source.time is not None)
-        self._record.time = recorded.time
-        self._source.epoch = source.epoch
-        self._source.seq = source.seq
-        if source.time is not None:
-            self._source.time = source.time
-        if isinstance(event, e.OutputProduced):
-            body = self._record.output_produced
-            body.stream = _STREAMS[event.stream]
-            body.data = event.data
-            body.offset = event.offset
-        elif isinstance(event, e.TextProduced):
+        time = source.time
+        if kind is not self._kind or self._timed is not (time is not None):
+            self._turn_to(kind, timed=time is not None)
+        into = self._source
+        into.epoch, into.seq = source.epoch, source.seq
+        if time is not None:
+            into.time = time
+        if type(event) is e.OutputProduced:
+            output = self._output
+            output.data, output.offset = event.data, event.offset
+            if event.stream is not self._stream:
+                self._stream = event.stream
+                output.stream = _STREAMS[event.stream]
+        elif type(event) is e.TextProduced:
             self._record.text_produced.text = event.text
+        self._record.time = recorded.time
         return self._record.SerializeToString()
 
     def _turn_to(self, kind: type[e.Event], *, timed: bool) -> None:
+        self._kind, self._timed = kind, timed
+        self._stream: e.Stream | None = None
         self._record = event_pb2.Recorded()
         self._source = self._record.source
-        self._kind, self._timed = kind, timed
+        self._output = self._record.output_produced
         if kind is e.TextProduced:
             self._record.text_produced.SetInParent()  # an empty text sets nothing by itself
         else:
-            self._record.output_produced.SetInParent()
+            self._output.SetInParent()
 
 
 _BODIES: Final = frozenset({e.OutputProduced, e.TextProduced})
