@@ -65,14 +65,17 @@ class Follower:
             if batch:
                 return batch
 
-    async def wait(self) -> None:
-        """Wait until there may be something to `take`."""
+    async def wait(self) -> bool:
+        """Wait until there may be something to `take`. Whether it had to: no checkpoint if not."""
         slot = self._slot
         if slot is None:
             await self._behind_the_end()
-            return
+            return True
+        waited = False
         while slot.visible_seq <= self._cursor:
             await slot.news.wait()
+            waited = True
+        return waited
 
     async def _behind_the_end(self) -> None:
         """Of a run that had ended, what is there is all there will ever be."""
@@ -82,23 +85,30 @@ class Follower:
 
     async def take(self) -> Sequence[Recorded]:
         """What comes next, perhaps nothing. Raises and is cancelled as `__anext__`."""
-        batch = await self._next()
+        batch = self._recent()
+        if batch:
+            await trio.lowlevel.checkpoint()
+        else:
+            with readable():
+                batch = await self._journal.read(
+                    self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE
+                )
+        self._reach(batch)
+        self._all_read = not batch
+        return batch
+
+    def take_recent(self) -> Sequence[Recorded]:
+        """What comes next, where it is still in memory; else nothing."""
+        batch = self._recent()
+        self._reach(batch)
+        return batch
+
+    def _recent(self) -> Sequence[Recorded]:
+        slot = self._slot
+        return () if slot is None else slot.recent(self._cursor, BATCH_ITEMS, BATCH_SIZE)
+
+    def _reach(self, batch: Sequence[Recorded]) -> None:
         if batch:
             self._cursor = batch[-1].seq
             if self._slot is not None:
                 self._slot.reach(self._cursor)
-        else:
-            self._all_read = True
-        return batch
-
-    async def _next(self) -> Sequence[Recorded]:
-        slot = self._slot
-        if slot is not None:
-            recent = slot.recent(self._cursor, BATCH_ITEMS, BATCH_SIZE)
-            if recent:
-                await trio.lowlevel.checkpoint()
-                return recent
-        with readable():
-            return await self._journal.read(
-                self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE
-            )

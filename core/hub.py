@@ -305,6 +305,11 @@ class Hub:
         """How full the line to the journal is."""
         return self._journal.pressure()
 
+    @property
+    def has_room(self) -> bool:
+        """Whether `wait_room` would wait for nothing."""
+        return self._journal.has_room
+
     async def wait_room(self) -> None:
         """Wait until the line to the journal is under its bound."""
         await self._journal.wait_room()

@@ -291,7 +291,8 @@ class Driver:
         try:
             while True:
                 frames = await self._link.receive_some()
-                await self._hub.wait_room()
+                if not self._hub.has_room:
+                    await self._hub.wait_room()
                 await self._take_in(frames)
         except trio.EndOfChannel:
             self._read_over.set()

@@ -87,17 +87,27 @@ class Followers:
                 del self._cursors[run]
             self._tell()
 
+    async def _take_turn(self) -> None:
+        try:
+            self._fetching.acquire_nowait()  # `acquire` gives way to other tasks in any case
+        except trio.WouldBlock:
+            await self._fetching.acquire()
+
     async def _deliver_all(self, follower: Follower) -> None:
         try:
             while True:
-                await follower.wait()
-                async with self._fetching:
+                waited = await follower.wait()
+                await self._take_turn()
+                try:
                     await self._outbox.wait_room()
-                    batch = await follower.take()
+                    # Who has waited has given way to others already.
+                    batch = (follower.take_recent() if waited else ()) or await follower.take()
                     # A cancelled follower must not deliver what it already has in hand.
                     await trio.lowlevel.checkpoint_if_cancelled()
                     if batch:
                         self._give(batch)
+                finally:
+                    self._fetching.release()
                 self._tell()
         except Unavailable as refusal:
             self._failed(refusal)

@@ -178,6 +178,11 @@ class Journal(ABC):
         """Have `changed` told why, when commits begin to fail, and None when one succeeds
         again, in place of whoever was told before. It must not block or raise."""
 
+    @property
+    @abstractmethod
+    def has_room(self) -> bool:
+        """Whether the queue is under its bound."""
+
     @abstractmethod
     async def wait_room(self) -> None:
         """Wait until the queue is under its bound. Cancelling it leaves nothing behind."""

@@ -89,6 +89,10 @@ class QueuedJournal(Journal):
         self._items += entry.items
         self._size += entry.size
         self._fallible += may_fail
+        self._tell_news()
+
+    def _tell_news(self) -> None:
+        """Something is in line, or the journal closes."""
         self._news.set()
 
     def pressure(self) -> Pressure:
@@ -101,6 +105,10 @@ class QueuedJournal(Journal):
         before, self._failing = self._failing, failing
         if (before is None) != (failing is None):
             self._changed(failing)
+
+    @property
+    def has_room(self) -> bool:
+        return not self._full()
 
     async def wait_room(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -137,7 +145,7 @@ class QueuedJournal(Journal):
     def close(self) -> None:
         """Let `run` end once nothing is in line; from then on no writes are taken."""
         self._closing = True
-        self._news.set()
+        self._tell_news()
 
     async def _arrival(self) -> None:
         await self._news.wait()
@@ -148,14 +156,20 @@ class QueuedJournal(Journal):
         try:
             refused = await self.store([entry.rows for entry in batch])
         except JournalFailing as error:
-            self._line.extendleft(reversed(batch))
-            await self._failed(error)
+            await self._put_back(batch, error)
         else:
             self._stands(None)
             self._retry = FIRST_RETRY
-            for index, entry in enumerate(batch):
-                self._answer(entry, refused.get(index))
-            self._tell_room()
+            self._answer_all(batch, refused)
+
+    async def _put_back(self, batch: Sequence[Entry], error: JournalFailing) -> None:
+        self._line.extendleft(reversed(batch))
+        await self._failed(error)
+
+    def _answer_all(self, batch: Sequence[Entry], refused: Mapping[int, JournalConflict]) -> None:
+        for index, entry in enumerate(batch):
+            self._answer(entry, refused.get(index))
+        self._tell_room()
 
     def _take(self) -> list[Entry]:
         """What the next commit holds: at least one entry if there is one."""

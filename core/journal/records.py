@@ -64,7 +64,12 @@ class _Again:
     of the time. To be used by one task, for one batch."""
 
     def __init__(self) -> None:
-        self._turn_to(e.OutputProduced, timed=False)
+        self._kind: type[e.Event] | None = None
+        self._timed = False
+        self._stream: e.Stream | None = None
+        self._record = event_pb2.Recorded()
+        self._source = self._record.source
+        self._output = self._record.output_produced
 
     def encode(self, recorded: e.Recorded) -> bytes | None:
         """Its record; None for an event that is not of those.
@@ -97,7 +102,7 @@ class _Again:
 
     def _turn_to(self, kind: type[e.Event], *, timed: bool) -> None:
         self._kind, self._timed = kind, timed
-        self._stream: e.Stream | None = None
+        self._stream = None
         self._record = event_pb2.Recorded()
         self._source = self._record.source
         self._output = self._record.output_produced

@@ -10,7 +10,6 @@ import os
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
-from functools import partial
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
@@ -29,9 +28,10 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.journal.lock import locked
 from fleetgate.core.journal.migrations import migrate
-from fleetgate.core.journal.queued import QueuedJournal, committing
+from fleetgate.core.journal.queued import committing
 from fleetgate.core.journal.rows import Row
 from fleetgate.core.journal.thread import Caller
+from fleetgate.core.journal.threaded import ThreadedJournal
 from fleetgate.core.run import Run
 
 OLDEST_SQLITE: Final = (3, 35, 0)
@@ -53,22 +53,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class SqliteJournal(QueuedJournal):
+class SqliteJournal(ThreadedJournal):
     """A journal in an SQLite file. Open one with `open_sqlite_journal`."""
 
     def __init__(
         self, thread: Caller, writer: sqlite3.Connection, readers: Sequence[sqlite3.Connection]
     ) -> None:
-        super().__init__()
+        super().__init__(thread)
         self._writer = writer
         self._readers = list(readers)
-        self._thread = thread
         self._reading = trio.CapacityLimiter(len(self._readers))
 
-    async def store(self, groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
-        return await self._thread.call(partial(self._store, groups))
-
-    def _store(self, groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+    def write(self, groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
         try:
             return tables.commit(self._writer, groups)
         except sqlite3.DatabaseError as error:
