@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import attrs
 import trio
 
-from fleetgate.transports.api import Link, LinkBroken, LinkError, LinkStatistics
+from fleetgate.transports.api import FrameRefused, Link, LinkBroken, LinkError, LinkStatistics
 from fleetgate.transports.backlog import BatchedLink
 
+Way: TypeAlias = Literal["in", "out"]
+"""`in` is from the peer, `out` is to it."""
 Direction: TypeAlias = Literal["in", "out", "both"]
 
 REORDER_HOLD: Final = 0.05
@@ -29,13 +32,19 @@ def _above_zero(_instance: object, attribute: attrs.Attribute[int], value: int |
         raise ValueError(f"{attribute.name} is at least 1, not {value}")
 
 
+def _not_below_zero(_instance: object, attribute: attrs.Attribute[int], value: int) -> None:
+    if value < 0:
+        raise ValueError(f"{attribute.name} is 0 or more, not {value}")
+
+
 @attrs.frozen(slots=True)
 class Faults:
     """What goes wrong. The default is nothing. Probabilities are per frame.
 
     `drop_after`: the link is cut without a word once so many frames have passed. `delay_ms`: each
     batch is late by so much. `duplicate`: a frame comes twice. `reorder`: a frame comes behind its
-    successor. `corrupt`: one bit is turned. `truncate`: the end of a frame is missing.
+    successor. `corrupt`: one bit is turned. `truncate`: the end of a frame is missing. `lose_ack`:
+    a frame that answers another is lost: what was asked for has happened, and nobody says so.
     `half_open`: nothing is read, written or closed, as when the far machine has lost its power.
     `slow_read`: bytes a second. `byte_at_a_time`: on carriages of bytes, each read and each write
     is of one byte. `direction`: which way (seen from the wrapped end); `byte_at_a_time` is always
@@ -43,19 +52,53 @@ class Faults:
     """
 
     drop_after: int | None = attrs.field(default=None, validator=_above_zero)
-    delay_ms: int = 0
+    delay_ms: int = attrs.field(default=0, validator=_not_below_zero)
     duplicate: float = attrs.field(default=0.0, validator=_probability)
     reorder: float = attrs.field(default=0.0, validator=_probability)
     corrupt: float = attrs.field(default=0.0, validator=_probability)
     truncate: float = attrs.field(default=0.0, validator=_probability)
+    lose_ack: float = attrs.field(default=0.0, validator=_probability)
     half_open: bool = False
     slow_read: int | None = attrs.field(default=None, validator=_above_zero)
     byte_at_a_time: bool = False
     direction: Direction = "both"
 
-    def covers(self, direction: Literal["in", "out"]) -> bool:
+    def covers(self, direction: Way) -> bool:
         """Whether frames going that way are affected."""
         return self.direction in (direction, "both")
+
+
+NONE: Final = Faults()
+_NEITHER_WAY: Final = frozenset({"slow_read", "byte_at_a_time", "direction"})
+
+
+def combined(faults: Sequence[Faults], way: Way) -> Faults:
+    """What several sets of faults come to for frames that go one way: each adds to those before it,
+    and of the same fault the last holds. `direction` is that of the `drop_after` among them."""
+    made: dict[str, Any] = {}
+    for each in faults:
+        given = {name: value for name, value in _given(each).items() if name not in _NEITHER_WAY}
+        if each.covers(way):
+            made |= given
+            if "drop_after" in given:
+                made["direction"] = each.direction
+        if each.slow_read is not None and way == "in":
+            made["slow_read"] = each.slow_read
+    return Faults(**made)
+
+
+def _given(faults: Faults) -> dict[str, Any]:
+    members = attrs.asdict(faults)
+    return {name: value for name, value in members.items() if value != getattr(NONE, name)}
+
+
+IsAnswer: TypeAlias = Callable[[Way, bytes], bool]
+"""Whether a frame answers another, which a protocol knows and no link does."""
+
+
+def never(way: Way, frame: bytes) -> bool:
+    """No frame does."""
+    return False
 
 
 @runtime_checkable
@@ -71,8 +114,10 @@ class _Lane:
     """What happens to the frames of one direction. The same seed and frames give the same faults,
     whatever the other direction does."""
 
-    def __init__(self, seed: int, direction: str) -> None:
-        self._random = random.Random(f"{seed}:{direction}")
+    def __init__(self, seed: int | str, way: Way, is_answer: IsAnswer) -> None:
+        self._random = random.Random(f"{seed}:{way}")
+        self._way: Way = way
+        self._is_answer = is_answer
         self.held: list[bytes] = []
 
     def mangle(self, frames: Sequence[bytes], faults: Faults) -> list[bytes]:
@@ -92,7 +137,9 @@ class _Lane:
     def _copies(self, frame: bytes, faults: Faults) -> tuple[list[bytes], bool]:
         # Every probability takes its draw, so that changing one leaves the others' faults alone.
         draw = self._random
-        corrupt, truncate, duplicate, reorder, where = (draw.random() for _ in range(5))
+        corrupt, truncate, duplicate, reorder, where, lose = (draw.random() for _ in range(6))
+        if lose < faults.lose_ack and self._is_answer(self._way, frame):
+            return [], False
         if frame and corrupt < faults.corrupt:
             at = int(where * len(frame) * 8)
             turned = frame[at // 8] ^ (1 << at % 8)
@@ -110,33 +157,48 @@ class FaultyLink(BatchedLink):
     the next one, or when the link is closed.
     """
 
-    def __init__(self, link: Link, faults: Faults | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        link: Link,
+        faults: Faults | None = None,
+        seed: int | str = 0,
+        is_answer: IsAnswer = never,
+    ) -> None:
         super().__init__()
         self.opening = link.opening
+        self.speaks_status = link.speaks_status
         self.link = link
-        self._in, self._out = _Lane(seed, "in"), _Lane(seed, "out")
-        self._passed = 0
+        self._in, self._out = _Lane(seed, "in", is_answer), _Lane(seed, "out", is_answer)
+        self._passed = {"in": 0, "out": 0, "both": 0}
         self._cut = False
         self._due = 0.0
         self._late: list[bytes] = []
         self._changed = trio.Event()
         self._reading = trio.CancelScope()
-        self._faults = Faults()
-        self.faults = faults or Faults()
+        self._incoming = self._outgoing = NONE
+        self._trickles = False
+        if faults is not None:
+            self.suffer(faults)
+
+    def suffer(self, *faults: Faults) -> None:
+        """What goes wrong from now on, all of it together; nothing without any. Frames are counted
+        anew."""
+        self._incoming, self._outgoing = combined(faults, "in"), combined(faults, "out")
+        self._passed = {"in": 0, "out": 0, "both": 0}
+        trickles = any(each.byte_at_a_time for each in faults)
+        if trickles != self._trickles and isinstance(self.link, Trickling):
+            self._trickles = trickles
+            self.link.trickle(1 if trickles else None)
+        self._wake()
 
     @property
-    def faults(self) -> Faults:
-        """What goes wrong from now on."""
-        return self._faults
+    def half_open(self) -> bool:
+        """Whether it neither reads, nor writes, nor closes, one way or both."""
+        return self._incoming.half_open or self._outgoing.half_open
 
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
-        if faults.byte_at_a_time != self._faults.byte_at_a_time and isinstance(
-            self.link, Trickling
-        ):
-            self.link.trickle(1 if faults.byte_at_a_time else None)
-        self._faults = faults
-        self._wake()
+    async def wait_changed(self) -> None:
+        """Wait until it suffers otherwise, or is closed."""
+        await self._changed.wait()
 
     def _wake(self) -> None:
         self._changed.set()
@@ -174,36 +236,37 @@ class FaultyLink(BatchedLink):
                 raise self._cut_off() from None
             if not self._in.held:
                 raise
-        faults = self._faults
+        faults = self._incoming
         if not frames:
             self._late = self._in.release()
-        elif faults.covers("in"):
-            self._late = self._count(self._in.mangle(frames, faults))
-        else:
+        elif faults == NONE and not self._in.held:
             self._late = list(frames)
+        else:
+            self._late = self._count(self._in.mangle(frames, faults), faults)
         self._due = trio.current_time() + self._delay(self._late)
 
     def _delay(self, frames: Sequence[bytes]) -> float:
-        faults = self._faults
-        delay = faults.delay_ms / 1000 if faults.covers("in") else 0.0
+        faults = self._incoming
+        delay = faults.delay_ms / 1000
         if faults.slow_read is not None:
             delay += sum(map(len, frames)) / faults.slow_read
         return delay
 
-    def _count(self, frames: list[bytes]) -> list[bytes]:
+    def _count(self, frames: list[bytes], faults: Faults) -> list[bytes]:
         """Let pass what `drop_after` still lets pass."""
-        last = self._faults.drop_after
-        if last is not None and self._passed + len(frames) >= last:
-            frames = frames[: max(0, last - self._passed)]
-            self._cut = True
-        self._passed += len(frames)
+        if faults.drop_after is not None:
+            passed = self._passed[faults.direction]
+            if passed + len(frames) >= faults.drop_after:
+                frames = frames[: max(0, faults.drop_after - passed)]
+                self._cut = True
+            self._passed[faults.direction] += len(frames)
         return frames
 
     def _cut_off(self) -> LinkBroken:
-        return LinkBroken(f"fault: the link was cut after {self._passed} frames")
+        return LinkBroken(f"fault: the link was cut after {max(self._passed.values())} frames")
 
-    def _hushed(self, direction: Literal["in", "out"]) -> bool:
-        return self._faults.half_open and self._faults.covers(direction)
+    def _hushed(self, way: Way) -> bool:
+        return (self._incoming if way == "in" else self._outgoing).half_open
 
     async def send_some(self, frames: Sequence[bytes]) -> None:
         await trio.lowlevel.checkpoint()
@@ -212,15 +275,15 @@ class FaultyLink(BatchedLink):
             return
         if self._cut:
             raise self._cut_off()
-        faults = self._faults
-        if not faults.covers("out"):
+        faults = self._outgoing
+        if faults == NONE and not self._out.held:
             await self.link.send_some(frames)
             return
         if faults.delay_ms:
             await trio.sleep(faults.delay_ms / 1000)
-        passed = self._count(self._out.mangle(frames, faults))
-        if passed:
-            await self.link.send_some(passed)
+        for frame in self._count(self._out.mangle(frames, faults), faults):
+            with suppress(FrameRefused):  # what the carriage has no form for is lost
+                await self.link.send(frame)
         if self._cut:
             await self.link.close(None)
 
@@ -230,7 +293,7 @@ class FaultyLink(BatchedLink):
         first, self._closing = not self._closing, True
         self._wake()
         self._reading.cancel()
-        if self._faults.half_open:
+        if self.half_open:
             await trio.lowlevel.checkpoint()
             return
         held = self._out.release()
@@ -242,6 +305,9 @@ class FaultyLink(BatchedLink):
             held.clear()
         finally:
             await self.link.close(code, reason)
+
+    async def wait_over(self) -> None:
+        await self.link.wait_over()
 
     async def release(self) -> None:
         """Drop the link underneath, whatever the faults say."""

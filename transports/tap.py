@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 import trio
 
 from fleetgate.transports.api import Link, LinkBroken, LinkError, LinkStatistics
-from fleetgate.transports.faults import Trickling
-
-Way: TypeAlias = Literal["in", "out"]
-"""`in` is from the peer, `out` is to it."""
+from fleetgate.transports.faults import Trickling, Way
 
 KEPT_FRAMES: Final = 4096
 KEPT_BYTES: Final = 16 << 20

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -9,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from fleetgate.transports.api import Link, LinkBroken, LinkClosed
-from fleetgate.transports.faults import REORDER_HOLD, Faults, FaultyLink, Trickling
+from fleetgate.transports.api import Link, LinkBroken, LinkClosed, Options
+from fleetgate.transports.faults import REORDER_HOLD, Faults, FaultyLink, Trickling, combined
 from fleetgate.transports.framing import make_framer
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
 from fleetgate.transports.stream import StreamLink
-from fleetgate.transports.testing import LinkTraits, check_link
+from fleetgate.transports.testing import LinkTraits, check_link, open_link_pair
 from fleetgate.transports.websocket_link import WebSocketLink
 
 FRAMES = [b"frame %d" % number for number in range(40)]
@@ -166,16 +167,16 @@ async def test_half_open_reads_writes_and_closes_nothing(autojump_clock: MockClo
     async with trio.open_nursery() as nursery:
         nursery.start_soon(read)
         await trio.testing.wait_all_tasks_blocked()
-        link.faults = Faults(half_open=True)
+        link.suffer(Faults(half_open=True))
         await far.send(b"unseen")
         await link.send(b"unsent")
         with trio.move_on_after(1000):
             await far.receive()
         assert got == []
-        link.faults = Faults()
+        link.suffer()
         await trio.testing.wait_all_tasks_blocked()
         assert got == [b"unseen"]
-        link.faults = Faults(half_open=True)
+        link.suffer(Faults(half_open=True))
         await link.close(1000)
     with trio.move_on_after(1000) as silence:
         await far.receive()
@@ -191,7 +192,7 @@ async def test_a_peer_that_ends_is_not_noticed_while_half_open(autojump_clock: M
     with trio.move_on_after(1000) as silence:
         await link.receive()
     assert silence.cancelled_caught
-    link.faults = Faults()
+    link.suffer()
     with pytest.raises(trio.EndOfChannel):
         await link.receive()
 
@@ -207,9 +208,9 @@ async def test_byte_at_a_time_reaches_the_stream() -> None:
     inward = trio.testing.MemoryReceiveStream()
     framer = make_framer("varint", 100)
     link = FaultyLink(StreamLink(trio.StapledStream(outward, inward), framer))
-    link.faults = Faults(byte_at_a_time=True)
+    link.suffer(Faults(byte_at_a_time=True))
     await link.send(b"ab")
-    link.faults = Faults()
+    link.suffer()
     await link.send(b"ab")
     assert writes == [b"\x02", b"a", b"b", b"\x02ab"]
 
@@ -243,3 +244,93 @@ def test_a_count_is_one() -> None:
     for name in ("drop_after", "slow_read"):
         with pytest.raises(ValueError, match=name):
             Faults(**{name: 0})
+
+
+async def test_an_answer_is_lost_and_nothing_else() -> None:
+    def is_answer(way: str, frame: bytes) -> bool:
+        return frame.endswith(b"7")
+
+    near, far = memory_link_pair(buffer=1000)
+    link = FaultyLink(near, Faults(lose_ack=1, direction="out"), is_answer=is_answer)
+    await far.send_some(FRAMES)
+    assert list(await link.receive_some()) == FRAMES  # the other way
+    await link.send_some(FRAMES)
+    await link.close(1000)
+    assert [frame async for frame in far] == [each for each in FRAMES if not each.endswith(b"7")]
+
+
+async def test_sets_of_faults_add_up_each_in_its_direction() -> None:
+    link, far = faulty(Faults())
+    link.suffer(Faults(duplicate=1, direction="out"), Faults(drop_after=3, direction="in"))
+    await link.send_some(FRAMES[:2])
+    assert list(await far.receive_some()) == [FRAMES[0], FRAMES[0], FRAMES[1], FRAMES[1]]
+    await far.send_some(FRAMES)
+    got: list[bytes] = []
+    with pytest.raises(LinkBroken, match="cut after 3"):
+        await drain(link, got)
+    assert got == FRAMES[:3]
+
+
+def test_of_the_same_fault_the_last_holds() -> None:
+    given = (
+        Faults(corrupt=0.1, slow_read=5, direction="out"),
+        Faults(corrupt=0.2, drop_after=4),
+        Faults(truncate=0.3, direction="in"),
+    )
+    assert combined(given, "out") == Faults(corrupt=0.2, drop_after=4)
+    assert combined(given, "in") == Faults(corrupt=0.2, truncate=0.3, drop_after=4, slow_read=5)
+    assert combined((), "in") == Faults()
+
+
+async def test_frames_are_counted_anew_when_faults_are_set() -> None:
+    link, far = faulty(Faults(drop_after=5))
+    await link.send_some(FRAMES[:4])
+    link.suffer(Faults(drop_after=2))
+    await link.send_some(FRAMES[:3])
+    got: list[bytes] = []
+    with pytest.raises(LinkBroken):
+        await drain(far, got)
+    assert got == [*FRAMES[:4], *FRAMES[:2]]
+
+
+@given(
+    st.integers(),
+    st.lists(st.binary(max_size=6), max_size=20),
+    st.lists(st.integers(0, 20), max_size=4),
+    st.tuples(*[st.sampled_from([0.0, 0.3, 1.0])] * 4),
+)
+def test_the_same_seed_and_frames_give_the_same_faults_however_they_are_batched(
+    seed: int, frames: list[bytes], cuts: list[int], chances: tuple[float, ...]
+) -> None:
+    duplicate, corrupt, truncate, lose = chances
+    faults = Faults(duplicate=duplicate, corrupt=corrupt, truncate=truncate, lose_ack=lose)
+
+    async def carried(batches: list[list[bytes]]) -> list[bytes]:
+        near, far = memory_link_pair(buffer=1000)
+        link = FaultyLink(near, faults, seed, lambda way, frame: len(frame) > 3)
+        for batch in batches:
+            await link.send_some(batch)
+        await link.close(1000)
+        return [frame async for frame in far]
+
+    edges = sorted({0, len(frames), *(cut for cut in cuts if cut < len(frames))})
+    batches = [frames[a:b] for a, b in itertools.pairwise(edges)]
+    assert trio.run(carried, batches) == trio.run(carried, [frames])
+
+
+async def test_what_a_text_carriage_cannot_hold_is_lost_and_the_link_lives() -> None:
+    async with open_link_pair("ws://127.0.0.1:0/x", Options(binary=False)) as (near, far):
+        link = FaultyLink(near, Faults(corrupt=1, direction="out"), seed=3)
+        for number in range(20):
+            await link.send(b"%d" % number * 3)
+        link.suffer()
+        await link.send(b"whole")
+        got = [await far.receive()]
+        while got[-1] != b"whole":
+            got.append(await far.receive())
+        assert 1 < len(got) < 21
+
+
+def test_a_delay_is_none_or_more() -> None:
+    with pytest.raises(ValueError, match="delay_ms"):
+        Faults(delay_ms=-1)
