@@ -22,4 +22,8 @@ class Clock:
 
     def __call__(self) -> int:
         """Now."""
-        return self._base + round((trio.current_time() - self._start) * SECOND)
+        return self.at(trio.current_time())
+
+    def at(self, moment: float) -> int:
+        """What it shows, or showed, when trio's clock is at `moment`."""
+        return self._base + round((moment - self._start) * SECOND)

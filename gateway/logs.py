@@ -50,6 +50,7 @@ class Said(Enum):
     ADMIN_LISTENING = ("admin_listening", "info")
     ADMIN_FAULT = ("admin_fault", "error")
     FAKE_ENDED = ("fake_ended", "warning")
+    RECORDING_FAILED = ("recording_failed", "error")
 
     @property
     def event(self) -> str:

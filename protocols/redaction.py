@@ -18,8 +18,8 @@ REDACTED: Final = "[redacted]"
 """Stands in the place of what is secret."""
 
 _SECRET: Final = re.compile(
-    r"(token|secret|password|passwd|passphrase|authorization|api_?key|access_?key|private_?key"
-    r"|credentials?|cookie)$",
+    r"(tokens?|secrets?|passwords?|passwd|passphrase|authorization|api_?keys?|access_?key"
+    r"|private_?key|credentials?|cookies?)$",
     re.IGNORECASE,
 )
 _ENVIRONMENT: Final = frozenset({"env", "environ", "environment"})

@@ -10,13 +10,12 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     add_common,
     add_state,
+    around_of,
     check_entry,
     journal_of,
     settings_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import run_controller
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import agency
 
 NAME = "agency-client"
@@ -41,5 +40,4 @@ def run(argv: Sequence[str]) -> int:
     address = f"unix:{os.path.abspath(arguments.socket)}"
     entry = Entry("south", "daemon", "agency", address, False, settings)
     check_entry("--socket", entry)
-    log = Log(arguments.log_level)
-    return run_controller(Around(NAME, entry, journal_of(arguments.state), log))
+    return run_controller(around_of(NAME, entry, journal_of(arguments.state), arguments))

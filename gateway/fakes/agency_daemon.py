@@ -10,13 +10,12 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     add_common,
     add_script,
+    around_of,
     check_entry,
     script_of,
     settings_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import agency
 
 NAME = "agency-daemon"
@@ -43,5 +42,5 @@ def run(argv: Sequence[str]) -> int:
     entry = Entry("north", "client", "agency", address, True, settings)
     check_entry("--socket", entry)
     # Nothing is kept, as the genuine daemon keeps nothing across its own restart.
-    around = Around(NAME, entry, "memory:", Log(arguments.log_level), ALL_INPUTS)
+    around = around_of(NAME, entry, "memory:", arguments, ALL_INPUTS)
     return run_worker(around, Playing(script_of(arguments)))

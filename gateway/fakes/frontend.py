@@ -23,12 +23,14 @@ from fleetgate.core.run import Run
 from fleetgate.gateway.config_reader import Flawed
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.fakes import operations as ops
+from fleetgate.gateway.fakes.fault_specs import Fault
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter, TooLong
 from fleetgate.gateway.fakes.operations import BadLine, Operation, read_operation
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.gateway.local.script_steps import Step, read_steps
 from fleetgate.gateway.render import Line, event_line, plain, run_line, worker_line
 from fleetgate.gateway.spec import read_base64, read_utf8
+from fleetgate.transports.faults import Faults
 
 MAX_WAITING: Final = 1000
 """`wait` and `usage` operations under way; one more is refused."""
@@ -42,9 +44,15 @@ def emit_nothing(run: RunId, steps: Sequence[Step]) -> None:
     raise UnsupportedInput("runs are not played here; start the fake without --exec")
 
 
+def suffer_nothing(faults: Faults) -> None:
+    """What `fault` does where the links are not the fake's own."""
+    raise UnsupportedInput("these links cannot go wrong on purpose")
+
+
 class FrontEnd:
     """Serves one stream of operations. `known` are those that the fake's side takes, `beyond`
-    those of them that its protocol cannot carry; `emit` appends steps to a run that is played."""
+    those of them that its protocol cannot carry; `emit` appends steps to a run that is played,
+    `suffer` makes its links go wrong."""
 
     def __init__(
         self,
@@ -54,6 +62,7 @@ class FrontEnd:
         known: Mapping[str, type[Any]],
         emit: Callable[[RunId, Sequence[Step]], None] = emit_nothing,
         beyond: frozenset[type[Any]] = frozenset(),
+        suffer: Callable[[Faults], None] = suffer_nothing,
     ) -> None:
         self._small = small
         self._reader = reader
@@ -61,6 +70,7 @@ class FrontEnd:
         self._known = known
         self._beyond = beyond
         self._emit = emit
+        self._suffer = suffer
         self._followers: dict[RunId, trio.CancelScope] = {}
         self._waiting = 0
 
@@ -178,6 +188,11 @@ class FrontEnd:
                 )
             case ops.Emit(run=run):
                 self._emit(RunId(run), _steps(operation))
+            case _:
+                self._disturb(operation)
+
+    def _disturb(self, operation: Operation) -> None:
+        match operation:
             case ops.Drop(worker=worker):
                 for driver in self._links(worker):
                     driver.drop()
@@ -185,6 +200,8 @@ class FrontEnd:
                 frame = _data(operation)
                 for driver in self._links(worker):
                     driver.send_raw(frame)
+            case Fault():
+                self._suffer(_faults(operation))
             case _:
                 raise AssertionError(f"{type(operation).__name__} is performed elsewhere")
 
@@ -249,6 +266,13 @@ def _data(operation: ops.Send | ops.Raw) -> bytes:
     if operation.text is not None:
         return read_utf8(operation.text, "text")
     return read_base64(operation.data_base64 or "", "data_base64")
+
+
+def _faults(operation: Fault) -> Faults:
+    try:
+        return operation.faults()
+    except ValueError as error:
+        raise InvalidArgument(str(error)) from None
 
 
 def _steps(operation: ops.Emit) -> Sequence[Step]:

@@ -18,15 +18,14 @@ from fleetgate.gateway.fakes.options import (
     add_common,
     add_state,
     add_tls,
+    around_of,
     check_entry,
     given,
     journal_of,
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import run_controller
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import iop
 
 NAME = "iop-edge"
@@ -76,8 +75,7 @@ def run(argv: Sequence[str]) -> int:
     tls, grants = tls_of(arguments), nodes_of(arguments.token)
     entry = Entry("south", "nodes", "iop", arguments.listen, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
-    log = Log(arguments.log_level)
-    return run_controller(Around(NAME, entry, journal_of(arguments.state), log), BEYOND)
+    return run_controller(around_of(NAME, entry, journal_of(arguments.state), arguments), BEYOND)
 
 
 def nodes_of(words: Sequence[str]) -> tuple[Grant, ...]:

@@ -11,16 +11,15 @@ from fleetgate.gateway.fakes.options import (
     add_common,
     add_script,
     add_tls,
+    around_of,
     check_entry,
     script_of,
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
 from fleetgate.gateway.fakes.small import LOCAL
 from fleetgate.gateway.local.pool import LocalPool
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import iop
 
 NAME = "iop-node"
@@ -54,5 +53,5 @@ def run(argv: Sequence[str]) -> int:
     check_entry("--connect", entry)
     pool = LocalPool(LOCAL, ("cli",)) if arguments.execute else None
     inputs = ALL_INPUTS if pool is None else pool.inputs
-    around = Around(NAME, entry, "memory:", Log(arguments.log_level), inputs)
+    around = around_of(NAME, entry, "memory:", arguments, inputs)
     return run_worker(around, Playing(script, pool=pool, hears=False))

@@ -10,15 +10,14 @@ from fleetgate.gateway.fakes.options import (
     GivenToken,
     add_common,
     add_tls,
+    around_of,
     check_entry,
     given,
     milliseconds,
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import run_controller
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import kodelet
 
 NAME = "kodelet-control-plane"
@@ -63,7 +62,7 @@ def run(argv: Sequence[str]) -> int:
     grants = () if token is None else (Grant(GivenToken(value=token), "runner"),)
     entry = Entry("south", "runners", "kodelet", address, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
-    return run_controller(Around(NAME, entry, "memory:", Log(arguments.log_level)))
+    return run_controller(around_of(NAME, entry, "memory:", arguments))
 
 
 def _address(listen: str, path: str, *, encrypted: bool) -> str:

@@ -15,6 +15,7 @@ from fleetgate.gateway.fakes.options import (
     add_script,
     add_state,
     add_tls,
+    around_of,
     check_entry,
     given,
     journal_of,
@@ -23,10 +24,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
 from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import kodelet
 from fleetgate.protocols.kodelet.tools import BASH
 from fleetgate.protocols.kodelet.upgrade import BadServer, websocket_url
@@ -79,8 +78,9 @@ def run(argv: Sequence[str]) -> int:
     entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
     check_entry("--server", entry)
     playing = Playing(script, {} if arguments.script else TOOLS, state=arguments.state)
-    log = Log(arguments.log_level)
-    return run_worker(Around(NAME, entry, journal_of(arguments.state), log, ALL_INPUTS), playing)
+    return run_worker(
+        around_of(NAME, entry, journal_of(arguments.state), arguments, ALL_INPUTS), playing
+    )
 
 
 def _tools(*, scripted: bool) -> list[dict[str, object]]:

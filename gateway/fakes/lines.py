@@ -7,6 +7,7 @@ from typing import Final
 
 import trio
 
+from fleetgate.gateway.recording.backlog import write_all
 from fleetgate.gateway.render import Line, encode
 
 MAX_LINE: Final = 64 << 20
@@ -80,11 +81,9 @@ class LineWriter:
 
         Raises: `OSError` where nobody reads any more.
         """
-        data = b"".join(map(encode, lines))
-        async with self._lock:
-            await trio.to_thread.run_sync(self._write, data)
+        await self.write_encoded(b"".join(map(encode, lines)))
 
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
+    async def write_encoded(self, data: bytes) -> None:
+        """The same for objects that are encoded already, each with its newline."""
+        async with self._lock:
+            await trio.to_thread.run_sync(write_all, self._fd, data)

@@ -16,6 +16,7 @@ from fleetgate.core.commands import CancelScope, RunSpec, Signal
 from fleetgate.core.errors import InvalidArgument
 from fleetgate.core.events import Decision
 from fleetgate.gateway.config_reader import nearest
+from fleetgate.gateway.fakes.fault_specs import Fault
 from fleetgate.gateway.spec import SPEC_KEYS, read_object, read_spec
 
 
@@ -170,6 +171,7 @@ Operation: TypeAlias = (
     | Usage
     | Drop
     | Raw
+    | Fault
     | Emit
     | Quit
 )
@@ -190,6 +192,7 @@ CONTROLLER: Final[Mapping[str, type[Any]]] = {
     "usage": Usage,
     "drop": Drop,
     "raw": Raw,
+    "fault": Fault,
     "quit": Quit,
 }
 """What a fake that plays the controller takes."""
@@ -199,6 +202,7 @@ WORKER: Final[Mapping[str, type[Any]]] = {
     "emit": Emit,
     "drop": Drop,
     "raw": Raw,
+    "fault": Fault,
     "quit": Quit,
 }
 """What a fake that plays the worker takes."""

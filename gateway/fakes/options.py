@@ -6,16 +6,20 @@ import argparse
 import os
 import typing
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import attrs
 
+from fleetgate.core.worker import InputKind
 from fleetgate.gateway.carrying import options_of
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry, Grant, Secret
 from fleetgate.gateway.config_reader import Flawed, nearest, read
+from fleetgate.gateway.fakes.fault_specs import BadFault, read_faults
+from fleetgate.gateway.fakes.links import FakeLinks
+from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.local.script import ECHO, Script, load_script
-from fleetgate.gateway.logs import LEVELS
+from fleetgate.gateway.logs import LEVELS, Log
 from fleetgate.gateway.registry import adapters
 from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
@@ -47,6 +51,44 @@ def add_common(parser: argparse.ArgumentParser, settings: type[Any]) -> None:
         help="a time (seconds) or limit of the protocol: " + _defaults(settings),
     )
     parser.add_argument("--log-level", choices=list(LEVELS), default="warning")
+    parser.add_argument("--frames", action="store_true", help="print a line for each frame")
+    parser.add_argument("--record", metavar="FILE", help="write all frames there, without secrets")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="where faults strike (default: 0)"
+    )
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        dest="faults",
+        help="what goes wrong on links; repeatable: " + FAULTS.replace("%", "%%"),
+    )
+
+
+FAULTS: Final = (
+    "drop_after=N, delay_ms=N, duplicate=P, reorder=P, corrupt=P, truncate=P, lose_ack=P, "
+    "half_open, slow_read=BYTES_PER_S, byte_at_a_time, each with dir=in|out|both behind a comma"
+)
+
+
+def around_of(
+    name: str,
+    entry: Entry,
+    journal: str,
+    arguments: argparse.Namespace,
+    inputs: frozenset[InputKind] = frozenset(),
+) -> Around:
+    """What a fake is made of, with the options of every fake.
+
+    Raises: `BadOption`.
+    """
+    try:
+        faults = read_faults(arguments.faults)
+    except BadFault as error:
+        raise BadOption(f"--fault {error}") from None
+    log, links = Log(arguments.log_level), FakeLinks(arguments.seed, faults)
+    return Around(name, entry, journal, log, inputs, links, arguments.frames, arguments.record)
 
 
 def add_state(parser: argparse.ArgumentParser, *, required: bool = False) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 import attrs
@@ -13,22 +14,30 @@ import trio
 
 from fleetgate.core.journal.api import JournalError
 from fleetgate.core.worker import InputKind, WorkerStatus
+from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.lines import LineWriter
+from fleetgate.gateway.fakes.links import FakeLinks
 from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
 from fleetgate.gateway.logs import Log, Said
 from fleetgate.gateway.observe import Counters, EntryObserver, GatewayObserver, LinkObserver
-from fleetgate.gateway.render import Line
+from fleetgate.gateway.recording.backlog import Backlog
+from fleetgate.gateway.recording.onlookers import Onlookers
+from fleetgate.gateway.recording.recorder import CannotRecord, open_recorder
+from fleetgate.gateway.registry import adapters
+from fleetgate.gateway.render import Line, encode
 from fleetgate.gateway.settings import LogLevel
+from fleetgate.protocols.api import Adapter
 from fleetgate.transports.api import AddressError, LinkError
 
 ASKED: Final = 0
 CANNOT_START: Final = 1
 BAD_ARGUMENTS: Final = 2
-MAX_LINES: Final = 1024
-"""Link events that wait for whoever reads our output: a link that flaps every second fills
-them in a quarter of an hour."""
+MAX_LINES: Final = 4096
+MAX_BYTES: Final = 64 << 20
+"""Events that wait for whoever reads our output: a link that flaps every second fills them in an
+hour, and some frames of the largest kind have room. More are left out, which a line says."""
 
 PEER_ENDED_IT: Final = 3
 
@@ -109,22 +118,30 @@ class FakeObserver(GatewayObserver):
 
 @attrs.frozen(slots=True)
 class Around:
-    """What a fake is made of. `inputs` are the kinds that its local workers take."""
+    """What a fake is made of. `inputs` are the kinds that its local workers take; `frames`: whether
+    each frame has a line; `record` is a file for them."""
 
     name: str
     entry: Entry
     journal: str
     log: Log
     inputs: frozenset[InputKind] = frozenset()
+    links: FakeLinks = attrs.field(factory=FakeLinks)
+    frames: bool = False
+    record: str | None = None
+
+
+_LOCAL: Final = (JournalError, LinkError, AddressError, OSError, CannotRecord)
+"""Why a fake cannot start: all of it is ours to mend."""
 
 
 def run_fake(around: Around, body: Body) -> int:
     """Run a fake to its end; answers its exit code."""
     try:
         return trio.run(_run, around, body)
-    except (JournalError, LinkError, AddressError, OSError, BaseExceptionGroup) as group:
+    except (*_LOCAL, BaseExceptionGroup) as group:
         error = unwrapped(group)
-        if not isinstance(error, JournalError | LinkError | AddressError | OSError):
+        if not isinstance(error, _LOCAL):
             raise
         sys.stderr.write(f"gateway fake {around.name}: {error}\n")
         return CANNOT_START
@@ -132,37 +149,72 @@ def run_fake(around: Around, body: Body) -> int:
 
 async def _run(around: Around, body: Body) -> int:
     writer, ending = LineWriter(), Ending()
-    async with trio.open_nursery() as nursery:
-        lines, out = trio.open_memory_channel[Line](MAX_LINES)
-        nursery.start_soon(_write_all, writer, out)
+    async with AsyncExitStack() as stack:
+        backlog = Backlog(_lost, MAX_LINES, MAX_BYTES)
+        nursery = await stack.enter_async_context(trio.open_nursery())
+        nursery.start_soon(_write_all, writer, backlog)
 
         def emit(line: Line) -> None:
-            with suppress(trio.WouldBlock):  # nobody reads us: the newest link events are left out
-                lines.send_nowait(line)
+            backlog.put(encode(line))
 
         def tell(worker: WorkerStatus) -> None:
             if worker.info.pool != LOCAL:
                 state = worker.liveness.value
                 emit({"event": "worker", "worker": worker.info.id, "state": state})
 
-        observer = FakeObserver(around.log, emit, ending)
+        known = adapters(())
+        around.links.onlookers = await _onlookers(around, known, emit, stack)
         nursery.start_soon(_end_on_signal, ending)
         async with open_small(
-            around.entry, around.name, around.journal, observer, around.inputs, tell
+            around.entry,
+            around.name,
+            around.journal,
+            FakeObserver(around.log, emit, ending),
+            around.inputs,
+            tell,
+            partial(around.links.wrap, known),
         ) as small:
             small.nursery.start_soon(_end_when_stopped, small, around.entry.name, ending)
             with ending.work:
                 ending.come(ASKED, await body(small, writer))
+            await around.links.release()
         nursery.cancel_scope.cancel()
     level: LogLevel = "warning" if ending.code == ASKED else "error"
     around.log.say(Said.FAKE_ENDED, level=level, fake=around.name, reason=ending.reason)
     return ending.code
 
 
-async def _write_all(writer: LineWriter, lines: trio.MemoryReceiveChannel[Line]) -> None:
+async def _onlookers(
+    around: Around, known: Mapping[str, Adapter], emit: Emit, stack: AsyncExitStack
+) -> Onlookers | None:
+    """Who looks on, if anybody does; a recording ends with the stack."""
+    clock, sinks = Clock(), list[Emit]()
+
+    def emit_frame(line: Line) -> None:
+        if line["event"] == "frame":
+            emit(line)
+
+    def failed(reason: str) -> None:
+        around.log.say(Said.RECORDING_FAILED, reason=reason)
+
+    if around.frames:
+        sinks.append(emit_frame)
+    if around.record is not None:
+        protocol = around.entry.protocol
+        versions = {protocol: known[protocol].showing.version}
+        opened = open_recorder(around.record, clock, versions, failed)
+        sinks.append((await stack.enter_async_context(opened)).put)
+    return Onlookers(known, clock, *sinks) if sinks else None
+
+
+def _lost(lines: int) -> bytes:
+    return encode({"event": "lost", "lines": lines})
+
+
+async def _write_all(writer: LineWriter, backlog: Backlog) -> None:
     with suppress(OSError):  # nobody reads us any more: the end of our input says so, too
-        async for line in lines:
-            await writer.write(line)
+        while data := await backlog.take():
+            await writer.write_encoded(data)
 
 
 async def _end_on_signal(ending: Ending) -> None:

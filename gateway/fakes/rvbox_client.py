@@ -13,16 +13,15 @@ from fleetgate.gateway.fakes.options import (
     add_script,
     add_state,
     add_tls,
+    around_of,
     check_entry,
     journal_of,
     script_of,
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import Playing, run_worker
 from fleetgate.gateway.local.launch import available_shells
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import rvbox
 
 NAME = "rvbox-client"
@@ -64,9 +63,8 @@ def run(argv: Sequence[str]) -> int:
     tls, script = tls_of(arguments), script_of(arguments)
     entry = Entry("north", "server", "rvbox", arguments.connect, False, settings, tls)
     check_entry("--connect", entry)
-    log = Log(arguments.log_level)
     inputs = frozenset({InputKind.SHELL})
-    around = Around(NAME, entry, journal_of(arguments.state), log, inputs)
+    around = around_of(NAME, entry, journal_of(arguments.state), arguments, inputs)
     playing = Playing(
         script,
         execute=arguments.execute,

@@ -10,15 +10,14 @@ from fleetgate.gateway.fakes.options import (
     add_common,
     add_state,
     add_tls,
+    around_of,
     check_entry,
     grants_of,
     journal_of,
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.fakes.sides import run_controller
-from fleetgate.gateway.logs import Log
 from fleetgate.protocols import rvbox
 
 NAME = "rvbox-server"
@@ -52,5 +51,4 @@ def run(argv: Sequence[str]) -> int:
     address = arguments.listen
     entry = Entry("south", "hosts", "rvbox", address, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
-    log = Log(arguments.log_level)
-    return run_controller(Around(NAME, entry, journal_of(arguments.state), log))
+    return run_controller(around_of(NAME, entry, journal_of(arguments.state), arguments))

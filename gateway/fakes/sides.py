@@ -58,7 +58,14 @@ def run_controller(around: Around, beyond: frozenset[type[Any]] = frozenset()) -
     its protocol cannot carry."""
 
     async def serve(small: Small, writer: LineWriter) -> str:
-        end = FrontEnd(small, LineReader(), writer, CONTROLLER, beyond=beyond)
+        end = FrontEnd(
+            small,
+            LineReader(),
+            writer,
+            CONTROLLER,
+            beyond=beyond,
+            suffer=around.links.suffer,
+        )
         return await end.serve()
 
     return run_fake(around, serve)
@@ -84,7 +91,9 @@ def run_worker(around: Around, playing: Playing) -> int:
             worker = LocalWorker(id, LOCAL, small.hub, settings, seen, adapters)
             await small.nursery.start(worker.serve)
             emit = stage.emit if playing.plays else emit_nothing
-            return await FrontEnd(small, LineReader(), writer, WORKER, emit).serve()
+            suffer = around.links.suffer
+            end = FrontEnd(small, LineReader(), writer, WORKER, emit, suffer=suffer)
+            return await end.serve()
 
     return run_fake(around, serve)
 

@@ -14,17 +14,19 @@ from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import DONE, HandWorker, TrioClock, hub_on, worker_info
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal.memory import open_memory_journal
-from fleetgate.gateway.fakes.frontend import FrontEnd
+from fleetgate.gateway.fakes.frontend import FrontEnd, suffer_nothing
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter
 from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.gateway.house import House
 from fleetgate.gateway.render import Line
 from fleetgate.gateway.testing import SeenHouse
+from fleetgate.transports.faults import Faults
 
 HELLO = {"prompt": "hello"}
 
@@ -51,6 +53,7 @@ class Desk:
     pen: int
     served: trio.Event = attrs.field(factory=trio.Event)
     count: int = 0
+    faults: list[Faults] = attrs.field(factory=list)
 
     async def ask(self, op: str, **members: Any) -> Line:
         """Give an operation and wait for its answer."""
@@ -88,7 +91,8 @@ async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
         worker = HandWorker(hub, worker_info())
         await worker.join()
         desk = Desk(hub, worker, Recorder(), pen)
-        front = FrontEnd(small, LineReader(theirs), desk.out, known)
+        suffer = desk.faults.append
+        front = FrontEnd(small, LineReader(theirs), desk.out, known, suffer=suffer)
 
         async def serve() -> None:
             await front.serve()
@@ -208,3 +212,25 @@ async def test_steps_are_read_before_anybody_is_given_them(desk: Desk) -> None:
     assert "did you mean text?" in bad["error"]["message"]
     refused = await desk.ask("emit", run="r", steps=[{"text": "x"}])
     assert refused["error"]["code"] == "unsupported_input"
+
+
+async def test_faults_are_checked_before_any_link_suffers(desk: Desk) -> None:
+    assert (await desk.ask("fault", corrupt=1, dir="in"))["ok"]
+    assert (await desk.ask("fault"))["ok"]
+    assert desk.faults == [Faults(corrupt=1.0, direction="in"), Faults()]
+    for bad, said in (
+        ({"corupt": 1}, "did you mean corrupt?"),
+        ({"corrupt": 2}, "a probability from 0 to 1"),
+        ({"drop_after": 0}, "at least 1"),
+        ({"dir": "up"}, "dir"),
+        ({"half_open": 1}, "half_open"),
+    ):
+        refused = await desk.ask("fault", **bad)
+        assert refused["error"]["code"] == "invalid_argument"
+        assert said in refused["error"]["message"]
+    assert len(desk.faults) == 2
+
+
+def test_links_that_are_not_its_own_do_not_go_wrong() -> None:
+    with pytest.raises(UnsupportedInput):
+        suffer_nothing(Faults())

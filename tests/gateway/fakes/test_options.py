@@ -11,16 +11,20 @@ from typing import Literal
 import attrs
 import pytest
 
+from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     BadOption,
     add_common,
     add_tls,
+    around_of,
     given,
     grants_of,
     journal_of,
     settings_of,
     tls_of,
 )
+from fleetgate.gateway.fakes.running import Around
+from fleetgate.protocols import agency
 from fleetgate.transports.api import TlsFiles
 
 
@@ -111,3 +115,18 @@ def test_a_token_grants_one_identity() -> None:
         with pytest.raises(BadOption, match="TOKEN=ID") as refused:
             grants_of("--token", [word])
         assert "hush" not in str(refused.value)
+
+
+def _around(*words: str) -> Around:
+    parser = argparse.ArgumentParser()
+    add_common(parser, agency.ADAPTER.southbound.settings)
+    entry = Entry("south", "daemon", "agency", "memory:x", False, None)
+    return around_of("fake", entry, "memory:", parser.parse_args(words))
+
+
+def test_every_fake_takes_faults_a_seed_frames_and_a_file() -> None:
+    around = _around("--fault", "corrupt=0.5", "--seed", "4", "--frames", "--record", "f")
+    assert (around.frames, around.record) == (True, "f")
+    assert _around().links.onlookers is None
+    with pytest.raises(BadOption, match=r"--fault corupt: .*did you mean corrupt\?"):
+        _around("--fault", "corupt=0.5")

@@ -75,3 +75,37 @@ def test_a_state_directory_serves_one_process(fakes: Start, tmp_path: Path) -> N
     _, said = second.process.communicate(timeout=20)
     assert second.process.returncode == 1
     assert "journal.db" in said
+
+
+def test_frames_are_printed_recorded_and_go_wrong_on_request(fakes: Start, tmp_path: Path) -> None:
+    words = ("--socket", str(tmp_path / "d" / "s"))
+    file = tmp_path / "r.jsonl"
+    daemon = fakes("agency-daemon", *words, "--frames", "--record", str(file))
+    daemon.until(event="ready")
+    client = fakes("agency-client", *words, "--fault", "truncate=1,dir=out")
+    spoilt = daemon.until(event="frame", dir="in")
+    assert (spoilt["name"], spoilt["raw"]) == ("", None)
+    client.tell(op="fault", id="1")
+    assert client.until(id="1")["ok"]
+    client.until(event="worker", state="ready")
+    for fake in (client, daemon):
+        assert fake.end()[0] == 0
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert lines[0]["protocols"] == {"agency": "0.3"}
+    names = [line["name"] for line in lines if line.get("event") == "frame"]
+    assert names[0] == ""
+    assert "hello" in names
+    assert lines[-1]["event"] == "end"
+
+
+def test_a_fault_that_nobody_knows_is_a_bad_command_line(fakes: Start, tmp_path: Path) -> None:
+    code, said = fakes("agency-client", "--socket", str(tmp_path), "--fault", "dropafter=1").end()
+    assert code == 2
+    assert "did you mean drop_after?" in said
+
+
+def test_a_recording_that_cannot_be_written_stops_the_start(fakes: Start, tmp_path: Path) -> None:
+    fake = fakes("agency-client", "--socket", str(tmp_path / "s"), "--record", str(tmp_path))
+    code, said = fake.end()
+    assert code == 1
+    assert "cannot be written" in said
