@@ -91,6 +91,7 @@ def _parsers() -> tuple[Parser, Collection[str]]:
     _add_run(commands)
     _add_tail(commands)
     _add_orders(commands)
+    _add_journal(commands)
     _json(_add(commands, "version", "version:run", "say which version this is"))
     return parser, commands.choices
 
@@ -196,6 +197,15 @@ def _add_orders(commands: Commands) -> None:
     drain.add_argument("worker", nargs="?", metavar="WORKER", help="none: the gateway itself")
     drain.add_argument("--undo", action="store_true", help="give the worker runs again")
     drain.add_argument("--wait", action="store_true", help="until the gateway has ended")
+
+
+def _add_journal(commands: Commands) -> None:
+    words = "look after a journal that no gateway has open"
+    journal = _add(commands, "journal", "journal:run", words)
+    journal.add_argument("action", choices=["verify", "export", "compact"])
+    journal.add_argument("file", nargs="?", metavar="FILE", help="the journal's own")
+    journal.add_argument("--config", metavar="FILE", help="of the gateway whose journal it is")
+    _json(journal)
 
 
 if __name__ == "__main__":
