@@ -106,6 +106,15 @@ class Driver:
         return self._link
 
     @property
+    def connection(self) -> Connection:
+        """The connection that is driven, to look at."""
+        return self._connection
+
+    def act(self, call: Callable[[int], Steps]) -> None:
+        """Make a call into the connection that nothing brought about; none where the link ends."""
+        self._call(call)
+
+    @property
     def worker(self) -> WorkerId | None:
         """The worker that this link speaks for."""
         return self._speaker.worker

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 import trio
 
@@ -33,7 +34,12 @@ from fleetgate.gateway.spec import read_base64, read_utf8
 from fleetgate.transports.faults import Faults
 
 MAX_WAITING: Final = 1000
-"""`wait` and `usage` operations under way; one more is refused."""
+"""Operations under way that wait for a run or a peer; one more is refused."""
+
+Perform: TypeAlias = Callable[[], Awaitable[Line]]
+"""Carries out an operation; the members of its answer, of which `ok` may be another than true."""
+Begin: TypeAlias = Callable[[str, Any], Perform]
+"""Begins an operation, given its id, in the order of its line. Raises: `Refusal`."""
 
 INPUT_ENDED: Final = "its standard input was closed"
 QUIT: Final = "it was told to quit"
@@ -52,7 +58,7 @@ def suffer_nothing(faults: Faults) -> None:
 class FrontEnd:
     """Serves one stream of operations. `known` are those that the fake's side takes, `beyond`
     those of them that its protocol cannot carry; `emit` appends steps to a run that is played,
-    `suffer` makes its links go wrong."""
+    `suffer` makes its links go wrong; `own` carries out operations that no other fake has."""
 
     def __init__(
         self,
@@ -63,12 +69,14 @@ class FrontEnd:
         emit: Callable[[RunId, Sequence[Step]], None] = emit_nothing,
         beyond: frozenset[type[Any]] = frozenset(),
         suffer: Callable[[Faults], None] = suffer_nothing,
+        own: Mapping[type[Any], Begin] = MappingProxyType({}),
     ) -> None:
         self._small = small
         self._reader = reader
         self._writer = writer
         self._known = known
         self._beyond = beyond
+        self._own = own
         self._emit = emit
         self._suffer = suffer
         self._followers: dict[RunId, trio.CancelScope] = {}
@@ -99,34 +107,40 @@ class FrontEnd:
         if isinstance(operation, ops.Quit):
             await self._writer.write({"id": id, "ok": True})
             return QUIT
-        if isinstance(operation, ops.Wait | ops.Usage):
-            await self._answer_later(nursery, id, operation)
+        if isinstance(operation, ops.Wait):
+            await self._answer_later(nursery, id, lambda: partial(self._wait, operation))
+        elif isinstance(operation, ops.Usage):
+            await self._answer_later(nursery, id, lambda: self._usage)
+        elif begin := self._own.get(type(operation)):
+            await self._answer_later(nursery, id, partial(begin, id or "", operation))
         else:
             await self._answer(id, partial(self._perform, nursery, operation))
         return None
 
     async def _answer_later(
-        self, nursery: trio.Nursery, id: str | None, operation: ops.Wait | ops.Usage
+        self, nursery: trio.Nursery, id: str | None, begin: Callable[[], Perform]
     ) -> None:
         if self._waiting >= MAX_WAITING:
             refusal = Unavailable(f"{MAX_WAITING} operations wait already; try again later")
             await self._refuse(id, refusal)
             return
-        self._waiting += 1
-        nursery.start_soon(self._wait_and_answer, id, operation)
-
-    async def _wait_and_answer(self, id: str | None, operation: ops.Wait | ops.Usage) -> None:
         try:
-            if isinstance(operation, ops.Wait):
-                await self._answer(id, partial(self._wait, operation))
-            else:
-                await self._answer(id, self._usage)
+            perform = begin()
+        except Refusal as refusal:
+            await self._refuse(id, refusal)
+            return
+        self._waiting += 1
+        nursery.start_soon(self._wait_and_answer, id, perform)
+
+    async def _wait_and_answer(self, id: str | None, perform: Perform) -> None:
+        try:
+            await self._answer(id, perform)
         finally:
             self._waiting -= 1
 
-    async def _answer(self, id: str | None, perform: Callable[[], Any]) -> None:
+    async def _answer(self, id: str | None, perform: Perform) -> None:
         try:
-            members: Line = await perform()
+            members = await perform()
         except Refusal as refusal:
             await self._refuse(id, refusal)
         else:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+import attrs
+
 from fleetgate.gateway.config_entries import Entry, Grant
+from fleetgate.gateway.fakes.frontend import FrontEnd
+from fleetgate.gateway.fakes.kodelet_by_hand import ByHand
+from fleetgate.gateway.fakes.kodelet_operations import KNOWN
+from fleetgate.gateway.fakes.kodelet_plane import Plane
+from fleetgate.gateway.fakes.lines import LineReader, LineWriter
 from fleetgate.gateway.fakes.options import (
     GivenToken,
     add_common,
@@ -17,7 +24,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.sides import run_controller
+from fleetgate.gateway.fakes.running import run_fake
+from fleetgate.gateway.fakes.small import Small
 from fleetgate.protocols import kodelet
 
 NAME = "kodelet-control-plane"
@@ -37,7 +45,10 @@ def make_parser() -> argparse.ArgumentParser:
         "--lease-grace-ms",
         type=milliseconds,
         metavar="N",
-        help="how long a run that is canceled may take before it counts as lost",
+        help="how long a run may stay open whose `open` was aborted, before it is closed",
+    )
+    parser.add_argument(
+        "--no-ui", action="store_true", help="nobody is there for what runs that were opened ask"
     )
     add_tls(parser)
     add_common(parser, kodelet.ADAPTER.southbound.settings)
@@ -53,7 +64,7 @@ def run(argv: Sequence[str]) -> int:
         **given(
             heartbeat_interval=arguments.heartbeat_ms,
             heartbeat_timeout=arguments.heartbeat_timeout_ms,
-            cleanup_timeout=arguments.lease_grace_ms,
+            lease_grace=arguments.lease_grace_ms,
         ),
     )
     tls = tls_of(arguments)
@@ -62,7 +73,16 @@ def run(argv: Sequence[str]) -> int:
     grants = () if token is None else (Grant(GivenToken(value=token), "runner"),)
     entry = Entry("south", "runners", "kodelet", address, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
-    return run_controller(around_of(NAME, entry, "memory:", arguments))
+    plane = Plane(attended=not arguments.no_ui)
+    around = attrs.evolve(around_of(NAME, entry, "memory:", arguments), connect=plane.connect)
+
+    async def serve(small: Small, writer: LineWriter) -> str:
+        own, suffer = ByHand(plane, small, writer).own, around.links.suffer
+        async with plane.telling(writer):
+            end = FrontEnd(small, LineReader(), writer, KNOWN, suffer=suffer, own=own)
+            return await end.serve()
+
+    return run_fake(around, serve)
 
 
 def _address(listen: str, path: str, *, encrypted: bool) -> str:

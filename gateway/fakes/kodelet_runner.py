@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
+
+import attrs
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
@@ -27,14 +30,23 @@ from fleetgate.gateway.fakes.options import (
 from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
 from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
 from fleetgate.protocols import kodelet
+from fleetgate.protocols.kodelet.northbound import RunnerConnection
+from fleetgate.protocols.kodelet.openings import no_time
 from fleetgate.protocols.kodelet.tools import BASH
 from fleetgate.protocols.kodelet.upgrade import BadServer, websocket_url
+from fleetgate.protocols.kodelet.wire import RunOpen
 
 NAME = "kodelet-runner"
 
 KEPT_OUTPUT: Final = 16 << 20
 """Bytes of a call's output that make its result: four times what a message may have, for the
 tool whose result is too large."""
+
+UPDATE_EVERY: Final = 0
+"""An update for everything that a tool says."""
+
+SLOW_OPEN: Final = 2.0
+BLOCKED: Final = "blockme"
 
 COMMANDS: Final = ({"name": "hello", "description": "Greets.", "prompt": "hello, {input.text}"},)
 
@@ -44,7 +56,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"gateway fake {NAME}",
         description=f"Plays a kodelet runner with the tools {', '.join(OFFERED)}. With a script it "
-        "has bash, too, and all of its tools are played by the script.",
+        "has bash, too, and all of its tools are played by the script. Without one, conversations "
+        f"whose ids begin with slowopen take {SLOW_OPEN:g} s to open, and the message {BLOCKED} is "
+        "blocked.",
     )
     parser.add_argument(
         "--server", required=True, metavar="URL", help="http://HOST:PORT, or the whole ws:// URL"
@@ -70,6 +84,8 @@ def run(argv: Sequence[str]) -> int:
         tools=_tools(scripted=arguments.script is not None),
         commands=list(COMMANDS),
         output_limit=KEPT_OUTPUT,
+        update_every=UPDATE_EVERY,
+        blocked_messages=[] if arguments.script else [BLOCKED],
         **given(display_name=arguments.name, cleanup_timeout=arguments.cleanup_timeout_ms),
     )
     script = script_of(arguments)
@@ -78,9 +94,15 @@ def run(argv: Sequence[str]) -> int:
     entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
     check_entry("--server", entry)
     playing = Playing(script, {} if arguments.script else TOOLS, state=arguments.state)
-    return run_worker(
-        around_of(NAME, entry, journal_of(arguments.state), arguments, ALL_INPUTS), playing
-    )
+    journal = journal_of(arguments.state)
+    connect = partial(RunnerConnection, takes=no_time if arguments.script else takes)
+    around = around_of(NAME, entry, journal, arguments, ALL_INPUTS)
+    return run_worker(attrs.evolve(around, connect=connect), playing)
+
+
+def takes(asked: RunOpen) -> float:
+    """Seconds that it takes to open a run."""
+    return SLOW_OPEN if asked.conversation_id.startswith("slowopen") else 0.0
 
 
 def _tools(*, scripted: bool) -> list[dict[str, object]]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 import trio
@@ -28,7 +28,7 @@ from fleetgate.gateway.recording.recorder import CannotRecord, open_recorder
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.render import Line, encode
 from fleetgate.gateway.settings import LogLevel
-from fleetgate.protocols.api import Adapter
+from fleetgate.protocols.api import Adapter, Connection
 from fleetgate.transports.api import AddressError, LinkError
 
 ASKED: Final = 0
@@ -119,7 +119,8 @@ class FakeObserver(GatewayObserver):
 @attrs.frozen(slots=True)
 class Around:
     """What a fake is made of. `inputs` are the kinds that its local workers take; `frames`: whether
-    each frame has a line; `record` is a file for them."""
+    each frame has a line; `record` is a file for them; `connect` makes the entry's connections, in
+    place of the protocol's own."""
 
     name: str
     entry: Entry
@@ -129,6 +130,7 @@ class Around:
     links: FakeLinks = attrs.field(factory=FakeLinks)
     frames: bool = False
     record: str | None = None
+    connect: Callable[[Any], Connection] | None = None
 
 
 _LOCAL: Final = (JournalError, LinkError, AddressError, OSError, CannotRecord)
@@ -173,6 +175,7 @@ async def _run(around: Around, body: Body) -> int:
             around.inputs,
             tell,
             partial(around.links.wrap, known),
+            connect=around.connect,
         ) as small:
             small.nursery.start_soon(_end_when_stopped, small, around.entry.name, ending)
             with ending.work:

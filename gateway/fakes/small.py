@@ -25,7 +25,7 @@ from fleetgate.gateway.house import House, HouseObserver, router_of
 from fleetgate.gateway.keeper import Wrap, bare
 from fleetgate.gateway.registry import adapters, open_journal
 from fleetgate.gateway.settings import GatewaySettings
-from fleetgate.protocols.api import Adapter, Side
+from fleetgate.protocols.api import Adapter, Connection, Side
 from fleetgate.protocols.carriage import Carriage
 
 LOCAL: Final = "local"
@@ -60,15 +60,20 @@ async def open_small(
     inputs: frozenset[InputKind] = frozenset(),
     watch: Callable[[WorkerStatus], None] = lambda _: None,
     wrap: Wrap = bare,
+    *,
+    connect: Callable[[Any], Connection] | None = None,
 ) -> AsyncGenerator[Small, None]:
     """A small gateway with one entry: a worker's entry is routed to from the operator, a
     controller's entry leads to the local pool, whose workers take `inputs`. `watch` is told of
-    workers that come, get ready or leave. Its links end with the block.
+    workers that come, get ready or leave. `connect` makes the entry's connections, in place of the
+    protocol's own. Its links end with the block.
 
     Raises: `JournalError`, `ListenFailed`, `AddressError`.
     """
     local: Mapping[str, frozenset[InputKind]] = {LOCAL: inputs}
     known, clock = {name: _eager(each) for name, each in adapters(()).items()}, Clock()
+    if connect is not None:
+        known[entry.protocol] = _connecting(known[entry.protocol], entry.facing, connect)
     config = config_of(entry, name, journal)
     async with (
         open_journal(journal) as opened,
@@ -85,6 +90,12 @@ async def open_small(
         with trio.move_on_after(2):
             await house.drain()
         nursery.cancel_scope.cancel()
+
+
+def _connecting(adapter: Adapter, facing: str, connect: Callable[[Any], Connection]) -> Adapter:
+    if facing == "south":
+        return attrs.evolve(adapter, southbound=attrs.evolve(adapter.southbound, open=connect))
+    return attrs.evolve(adapter, northbound=attrs.evolve(adapter.northbound, open=connect))
 
 
 def _eager(adapter: Adapter) -> Adapter:

@@ -13,12 +13,11 @@ from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Opening, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import errors, metadata, wire
-from fleetgate.protocols.kodelet import manifest as m
 from fleetgate.protocols.kodelet.errors import INTERNAL, RpcError
 from fleetgate.protocols.kodelet.handling import Refused, check, handle, read_params
 from fleetgate.protocols.kodelet.lifecycle import dispatch
-from fleetgate.protocols.kodelet.offer import make_manifest
 from fleetgate.protocols.kodelet.open_runs import OpenRuns
+from fleetgate.protocols.kodelet.openings import OPENS, Openings
 from fleetgate.protocols.kodelet.operation import OpenRun, Operation
 from fleetgate.protocols.kodelet.operations import Operations
 from fleetgate.protocols.kodelet.peer import Called, Peer
@@ -32,7 +31,7 @@ _CLOSE: Final = "close "
 
 
 class Desk:
-    """Of one connection. `registered` is what the control plane knows us as, once it does."""
+    """Of one connection."""
 
     def __init__(
         self,
@@ -48,9 +47,15 @@ class Desk:
         self._operations = operations
         self._runs = runs
         self._count = 0
+        self.openings = Openings(peer, settings, deadlines, runs)
         self.rooms = Rooms(peer, settings, deadlines)
         self.opening = Opening(link="")
-        self.registered: wire.Registered | None = None
+        self._registered = False
+
+    def register(self, registered: wire.Registered) -> None:
+        """What the control plane knows us as, from now on."""
+        self._registered = True
+        self.openings.registered = registered
 
     def ask(self, called: Called, now: int) -> Steps:
         """A request has come."""
@@ -64,7 +69,7 @@ class Desk:
             case "run.close":
                 return self._close(called.id, read_params(wire.RunClose, called, absent), now)
             case "run.cancel":
-                return self._cancel(called.id, read_params(wire.RunCancel, called, absent))
+                return self._cancel(called.id, read_params(wire.RunCancel, called, absent), now)
             case "tool.execute":
                 return self._execute(called.id, read_params(wire.ToolExecute, called, absent), now)
             case "command.execute":
@@ -80,17 +85,18 @@ class Desk:
     # --- runs
 
     def _open(self, id: str, asked: wire.RunOpen, now: int) -> Steps:
-        mine = self.registered
-        if mine is None:
+        if not self._registered:
             raise Refused(errors.NOT_REGISTERED)
         check(self._runs.wrong_with(asked, self._settings))
-        self._runs.add(OpenRun(asked))
-        whose = m.Opened(mine.runner_id, asked.run_id, mine.generation)
-        self._peer.succeed(id, make_manifest(self._settings, whose, now))
+        self.openings.begin(id, asked, now)
         return NO_STEPS
 
     def _close(self, id: str, asked: wire.RunClose, now: int) -> Steps:
         run = self._found(asked.run_id)
+        if run.opening:
+            self.openings.abort(run, now)
+            self._peer.succeed(id, None)
+            return NO_STEPS
         run.closers.append(id)
         if not run.closing:
             run.closing = True
@@ -106,19 +112,25 @@ class Desk:
                 self._peer.succeed(closer, None)
         return NO_STEPS
 
-    def overdue(self, name: str) -> None:
+    def overdue(self, name: str, now: int) -> None:
         """A deadline has come; if it is a run's, a call in it does not stop. The run is gone all
         the same, and the call is answered when it ends."""
+        if name == OPENS:
+            self.openings.due(now)
+            return
         run = self._runs.get(name.removeprefix(_CLOSE))
         if run is not None:
             self._runs.remove(run)
             for closer in run.closers:
                 self._peer.fail(closer, errors.STOP_TIMEOUT)
 
-    def _cancel(self, id: str, asked: wire.RunCancel) -> Steps:
+    def _cancel(self, id: str, asked: wire.RunCancel, now: int) -> Steps:
         run = self._found(asked.run_id)
-        run.stopping = True
         self._peer.succeed(id, None)
+        if run.opening:
+            self.openings.abort(run, now)
+            return NO_STEPS
+        run.stopping = True
         return self._stop(run)
 
     def _stop(self, run: OpenRun) -> Steps:
@@ -133,7 +145,7 @@ class Desk:
     def _ready(self, run_id: str) -> OpenRun:
         """The run, to work in. Work in one that was cancelled is born cancelled (W 9.3)."""
         run = self._found(run_id)
-        if run.closing:
+        if run.closing or run.opening:
             raise Refused(errors.NOT_READY)
         if run.stopping:
             raise Refused(errors.CANCELED)

@@ -200,6 +200,8 @@ class Errands:
 
     def forget(self) -> None:
         """They are another link's from now on."""
+        for errand in self._all.values():
+            self._peer.abandon_silently(errand.call)
         self._all.clear()
 
 

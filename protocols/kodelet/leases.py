@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -37,8 +37,17 @@ class Denied(Exception):
     """The control plane itself refuses; nothing was sent."""
 
 
+Forbids: TypeAlias = Callable[[wire.RunOpen], str | None]
+"""Why a run may not be opened, for what is known beyond one connection; None: it may."""
+
+
+def nothing_forbids(asked: wire.RunOpen) -> str | None:
+    """Nothing is known."""
+    return None
+
+
 class Leases:
-    """All of one connection."""
+    """All of one connection. `runner` is the id that its runner was given, once it was."""
 
     def __init__(self, peer: Peer, settings: ControlPlaneSettings, deadlines: Deadlines) -> None:
         self._peer = peer
@@ -46,6 +55,8 @@ class Leases:
         self._deadlines = deadlines
         self._leases: dict[str, Lease] = {}
         self.affinities = Affinities()
+        self.forbids: Forbids = nothing_forbids
+        self.runner = ""
         self.alive: Liveness | None = None
         self.concurrent = False
         self.hook: Hook = no_hook
@@ -82,12 +93,12 @@ class Leases:
         return lease
 
     def _wrong_with(self, asked: wire.RunOpen) -> str | None:
+        wrong = self.affinities.wrong_with(asked, self.runner)
+        if wrong is not None:
+            return wrong
         alive = self.alive
         if alive is None:
             return "runner is offline"
-        wrong = self.affinities.wrong_with(asked, alive.runner_id)
-        if wrong is not None:
-            return wrong
         if not alive.ready:
             return "runner has not completed its initial heartbeat"
         if alive.error:
@@ -97,7 +108,7 @@ class Leases:
         for lease in self._leases.values():
             if lease.opened.conversation_id == asked.conversation_id:
                 return f"conversation already has active run {lease.id}"
-        return "run id already exists" if asked.run_id in self._leases else None
+        return "run id already exists" if asked.run_id in self._leases else self.forbids(asked)
 
     def _opened(self, lease: Lease, answer: Answered | Broken, now: int) -> Steps:
         then, lease.waits, lease.call = lease.waits, None, ""
@@ -113,7 +124,7 @@ class Leases:
             return self._undo(lease, then, now)
         assert self.alive is not None
         self.alive.opened(manifest.digest)
-        self.affinities.bind(lease.opened, self.alive.runner_id)
+        self.affinities.bind(lease.opened, self.runner)
         lease.phase, lease.manifest = RunPhase.RUNNING, manifest
         return then(Ended(manifest), now)
 
@@ -203,8 +214,9 @@ class Leases:
 
     # --- ending
 
-    def cancel(self, lease: Lease, reason: str, then: Then) -> None:
-        """Stop what a run does. It stays held, and only closing it gives it back (W 9.3).
+    def cancel(self, lease: Lease, reason: str, then: Then) -> str:
+        """Stop what a run does. It stays held, and only closing it gives it back (W 9.3). The id on
+        the wire, with which the call can be abandoned.
 
         Raises: `Oversize`.
         """
@@ -215,7 +227,7 @@ class Leases:
                 _settle(lease, RunPhase.CANCELED, "")
             return then(outcome, now)
 
-        self._peer.call("run.cancel", wire.RunCancel(lease.id, reason), stopped)
+        return self._peer.call("run.cancel", wire.RunCancel(lease.id, reason), stopped)
 
     def close(self, lease: Lease, phase: RunPhase, then: Then) -> None:
         """Give a run back, for as long as the runner takes. Confirmed, it ends as `phase`, unless
@@ -243,6 +255,11 @@ class Leases:
         lease.error = f"{lease.error}; {text}" if lease.error else text
         return then(Ended(text=text), now)
 
+    def give_up(self, lease: Lease, why: str, now: int) -> Steps:
+        """Wait no longer for a run to be closed: whether it was is not known (W 9.2)."""
+        self._peer.abandon(lease.call)
+        return self._unconfirmed(lease, why, now)
+
     def release(self, lease: Lease, then: Then, now: int, stop: str = "") -> Steps:
         """Give a run back within `cleanup_timeout`, in the phase that it has: an open under way is
         abandoned, and with `stop`, the reason, the run is cancelled first."""
@@ -268,7 +285,7 @@ class Leases:
         self._deadlines.clear(_CLEANUP + lease.id)
         self._deadlines.clear(_GRACE + lease.id)
         self._peer.abandon_silently(lease.call)
-        then, lease.waits, lease.call = lease.waits, None, ""
+        then, lease.waits, lease.call, lease.manifest = lease.waits, None, "", None
         return then or _nobody_waits
 
     # --- what happens unasked
@@ -292,8 +309,7 @@ class Leases:
         if lease is None:
             return NO_STEPS
         if what == _CLEANUP.strip():
-            self._peer.abandon(lease.call)
-            return self._unconfirmed(lease, "context deadline exceeded", now)
+            return self.give_up(lease, "context deadline exceeded", now)
         if lease.closing:
             return NO_STEPS
         lease.phase = RunPhase.CANCELED
@@ -328,10 +344,9 @@ class Leases:
         lease.phase, lease.error = RunPhase.LOST, why
         return (*self.hook(lease, now), *then(Ended(text=why or "runner is offline"), now))
 
-    def forget(self) -> None:
-        """They are another link's from now on, whose admission deals with them."""
-        self.alive = None
-        self._leases.clear()
+    def forget(self, lease: Lease) -> None:
+        """It is another link's from now on, whose admission deals with it."""
+        self._drop(lease)
 
 
 def _check_running(lease: Lease) -> None:

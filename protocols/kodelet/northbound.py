@@ -32,6 +32,7 @@ from fleetgate.protocols.kodelet import errors, wire
 from fleetgate.protocols.kodelet.desk import Desk
 from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, remember, without_id
 from fleetgate.protocols.kodelet.open_runs import OpenRuns
+from fleetgate.protocols.kodelet.openings import Takes, no_time
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
 from fleetgate.protocols.kodelet.rooms import WAIT
@@ -46,9 +47,9 @@ _DEFAULT_INTERVAL_MS: Final = 15_000
 
 
 class RunnerConnection(Connection):
-    """A runner's end of one link."""
+    """A runner's end of one link. `takes`: how long it is to open a run."""
 
-    def __init__(self, settings: RunnerSettings) -> None:
+    def __init__(self, settings: RunnerSettings, takes: Takes = no_time) -> None:
         self._settings = settings
         self._opening = Opening(link="")
         self._peer = Peer("runner", settings)
@@ -56,6 +57,7 @@ class RunnerConnection(Connection):
         self._operations = Operations(self._peer, settings, self._deadlines)
         self._runs = OpenRuns()
         self._desk = Desk(self._peer, settings, self._deadlines, self._operations, self._runs)
+        self._desk.openings.takes = takes
         self._rooms = self._desk.rooms
         self._phase = Phase.NEW
         self._sweeping = 0
@@ -87,6 +89,7 @@ class RunnerConnection(Connection):
                     steps += self._told(came)
                     self._peer.finished()
                 case Canceled(id=id):
+                    self._desk.openings.cancel(id, now)
                     steps += [*self._operations.cancel(id), *self._rooms.cancel(id)]
                 case Answered(token=("register",)):
                     steps += self._register_answered(came, now)
@@ -128,7 +131,7 @@ class RunnerConnection(Connection):
             elif name.startswith(WAIT):
                 self._rooms.waited(name.removeprefix(WAIT))
             else:
-                self._desk.overdue(name)
+                self._desk.overdue(name, now)
         return self._after(steps, now)
 
     def drain(self, now: int) -> Steps:
@@ -191,7 +194,8 @@ class RunnerConnection(Connection):
 
     def _begin(self, registered: wire.Registered, now: int) -> Steps:
         self._phase = Phase.REGISTERED
-        self._registered = self._desk.registered = registered
+        self._registered = registered
+        self._desk.register(registered)
         self._operations.generation = registered.generation
         interval = registered.heartbeat_interval_ms
         self._interval = (interval if interval > 0 else _DEFAULT_INTERVAL_MS) * 1_000_000

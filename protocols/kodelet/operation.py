@@ -11,10 +11,11 @@ from fleetgate.protocols.kodelet.wire import RunOpen
 
 @attrs.define(slots=True, eq=False)
 class OpenRun:
-    """`closers` are the requests that wait for it to be closed; `sequence` counts the updates of
-    all its calls (W 11.4)."""
+    """`opening` is the request that waits for it to be opened, until it is; `closers` are those
+    that wait for it to be closed; `sequence` counts the updates of all its calls (W 11.4)."""
 
     opened: RunOpen
+    opening: str = ""
     stopping: bool = False
     closing: bool = False
     sequence: int = 0

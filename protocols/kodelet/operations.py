@@ -79,11 +79,18 @@ class Operations:
             event = recorded.event
             if isinstance(event, e.RunFinished):
                 return (*steps, *self._finish(operation, event.outcome, recorded.seq, now))
-            news = operation.transcript.tell(event) or news
+            brought = operation.transcript.tell(event)
+            if brought and not self._settings.update_every and self._shows(operation):
+                self.update(operation.request, now)
+                steps += self._peer.flush()  # the end of the call, in this batch, would overtake it
+            news = news or brought
             steps += self._told(operation, event)
-        if news and operation.wants_updates and not operation.canceled:
+        if news and self._settings.update_every and self._shows(operation):
             self._update_soon(operation, now)
         return steps
+
+    def _shows(self, operation: Operation) -> bool:
+        return operation.wants_updates and not operation.canceled
 
     def _told(self, operation: Operation, event: e.Event) -> Steps:
         match event:

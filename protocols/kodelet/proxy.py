@@ -17,6 +17,14 @@ from fleetgate.protocols.kodelet.ui_requests import read_question
 from fleetgate.protocols.kodelet.ward import Asked, Ward
 from fleetgate.protocols.kodelet.wards import Wards
 
+Watch: TypeAlias = Callable[[str, wire.UiCall], None]
+"""Sees a request: its method and its params."""
+
+
+def unwatched(method: str, call: wire.UiCall) -> None:
+    """Nobody looks on."""
+
+
 StandIn: TypeAlias = Callable[[str, wire.UiCall], wire.UiResponse]
 """Answers a question: its method and its params."""
 
@@ -28,13 +36,15 @@ def nobody(method: str, call: wire.UiCall) -> wire.UiResponse:
 
 class Proxy:
     """Of one connection. A question is open until a person, a newer one, the runner, or the run's
-    end closes it. `stand_in` answers for runs that no run of the core has."""
+    end closes it. For runs that no run of the core has, `stand_in` answers what can be answered,
+    and `watch` sees all."""
 
     def __init__(self, peer: Peer, wards: Wards, leases: Leases) -> None:
         self._peer = peer
         self._wards = wards
         self._leases = leases
         self.stand_in: StandIn = nobody
+        self.watch: Watch = unwatched
 
     def ask(self, called: Called) -> Steps:
         """A request has come.
@@ -49,10 +59,12 @@ class Proxy:
         lease = self._leases.get(call.run_id)
         if lease is None or not lease.active:
             raise Refused(errors.INACTIVE_UI)
+        ward = self._wards.get(call.run_id)
+        if ward is None:
+            self.watch(method, call)
         if question is None:
             self._peer.succeed(called.id, ui.no_surface(method))
             return NO_STEPS
-        ward = self._wards.get(call.run_id)
         if ward is None:
             self._peer.succeed(called.id, self.stand_in(method, call))
             return NO_STEPS

@@ -11,7 +11,7 @@ from fleetgate.protocols.carriage import Carriage, Redial, WebSocketUse
 from fleetgate.protocols.kodelet import wire
 from fleetgate.protocols.kodelet.tools import BASH, CommandSettings, ToolSettings, distinct
 from fleetgate.protocols.kodelet.upgrade import refuse, shown_token
-from fleetgate.protocols.ranges import positive
+from fleetgate.protocols.ranges import not_negative, positive
 
 
 def _above_zero(default: Any) -> Any:
@@ -121,8 +121,9 @@ class RunnerSettings(PeerSettings):
     ever."""
     cleanup_timeout: float = _above_zero(10.0)
     """How long a run that is closed waits for its operations."""
-    update_every: float = _above_zero(0.05)
-    """The least time between two updates of one call: each carries all of its output."""
+    update_every: float = attrs.field(default=0.05, validator=not_negative)
+    """The least time between two updates of one call: each carries all of its output. 0: one for
+    everything that is said."""
     output_limit: int = _above_zero(1 << 20)
     """Bytes of a call's output that are kept for its result; what is dropped is said."""
     open_runs: int = _above_zero(1024)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import attrs
-
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Admission, Answer, WorkerList
 from fleetgate.core.commands import Order
@@ -46,6 +44,7 @@ from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.names import connection_id, runner_id
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
 from fleetgate.protocols.kodelet.proxy import Proxy
+from fleetgate.protocols.kodelet.record import RunnerRecord
 from fleetgate.protocols.kodelet.settings import ControlPlaneSettings
 from fleetgate.protocols.kodelet.state import (
     RUNNER_NOTIFICATIONS,
@@ -65,18 +64,6 @@ _TAKEN: Final = -1
 REPLACED: Final = "runner connection was replaced"
 
 
-@attrs.frozen(slots=True)
-class RunnerRecord:
-    """A runner as a control plane shows it. `alive` is None while none is connected."""
-
-    id: str
-    status: str
-    alive: Liveness | None
-    runs: tuple[str, ...]
-    workspace: wire.Workspace
-    incompatible: str
-
-
 class ControlPlaneConnection(Connection):
     """One runner's link."""
 
@@ -92,7 +79,7 @@ class ControlPlaneConnection(Connection):
         self._phase = Phase.NEW
         self._request = ""
         self._asked = wire.Register()
-        self._id = ""
+        self._last: Liveness | None = None
         self._free: int | None = 0
         self._draining = False
         self._incompatible = ""
@@ -142,9 +129,12 @@ class ControlPlaneConnection(Connection):
         return self._after(NO_STEPS, now)
 
     def closed(self, reason: str, now: int) -> Steps:
-        text = f"the link to the runner ended: {reason}"
-        lost = self._detach(text, now)
-        broken = self._peer.end(text)
+        return self._lose(f"the link to the runner ended: {reason}", now)
+
+    def _lose(self, why: str, now: int) -> Steps:
+        """Every run and every call is lost; whoever waits hears of it."""
+        lost = self._detach(why, now)
+        broken = self._peer.end(why)
         return [*lost, *(step for each in broken for step in each.token(each, now))]
 
     def by_hand(self, act: Callable[[Leases], Steps], now: int) -> Steps:
@@ -159,26 +149,20 @@ class ControlPlaneConnection(Connection):
         self._wards.others = hook
 
     def record(self) -> RunnerRecord:
-        """The runner as a control plane shows it (W 8.6)."""
-        asked = self._asked
+        """The runner as a control plane shows it."""
         return RunnerRecord(
-            self._id,
-            self._status(),
-            self.leases.alive,
+            self._own_id() if self._incompatible else self.leases.runner,
+            self._last,
+            self.leases.alive is not None,
             tuple(sorted(lease.id for lease in self.leases.all())),
-            asked.workspace,
+            self._asked.workspace,
             self._incompatible,
         )
 
-    def _status(self) -> str:
-        alive = self.leases.alive
-        if alive is None:
-            return "incompatible" if self._incompatible else "offline"
-        if not alive.ready:
-            return "connecting"
-        if alive.error:
-            return "error"
-        return "busy" if len(self.leases) else "idle"
+    def _own_id(self) -> str:
+        """The id of the runner that asks to be registered, from its identity (W 7.2)."""
+        asked = self._asked
+        return runner_id(self._opening.instance, asked.host.instance_id, asked.workspace.path)
 
     def _detach(self, why: str, now: int) -> Steps:
         return [*self.leases.detach(why, now), *self._errands.lose_all(why)]
@@ -186,11 +170,9 @@ class ControlPlaneConnection(Connection):
     def fenced(self, reason: str, now: int) -> Steps:
         """A newcomer has the runner now. Its admission deals with the runs."""
         self._phase = Phase.DETACHED
-        self._peer.end(REPLACED)  # nobody waits any more
         self._wards.forget()
-        self.leases.forget()
         self._errands.forget()
-        return (Close(None, REPLACED),)
+        return (*self._lose(REPLACED, now), Close(None, REPLACED))
 
     def _after(self, done: Steps, now: int) -> Steps:
         """The steps, what is to be sent, and what follows for capacity and time. Whatever was done
@@ -229,9 +211,11 @@ class ControlPlaneConnection(Connection):
             raise Refused(errors.REGISTERED)
         asked = read_params(wire.Register, called, errors.PARAMS_REQUIRED)
         wrong = _wrong_with(asked)
-        self._incompatible = wrong.message if wrong and wrong is errors.NO_VERSION else ""
+        old = wrong is errors.NO_VERSION and not _anonymous(asked)
+        self._incompatible = errors.NO_VERSION.message if old else ""
+        self._asked = asked if old or wrong is None else self._asked
         check(wrong)
-        self._phase, self._request, self._asked = Phase.REGISTERING, called.id, asked
+        self._phase, self._request = Phase.REGISTERING, called.id
         return (Submit(c.ListWorkers(), "known"),)
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
@@ -243,7 +227,7 @@ class ControlPlaneConnection(Connection):
         if not isinstance(answer, WorkerList):
             return self._not_registered(_refused(answer))
         asked, link = self._asked, self._opening.link
-        own = runner_id(self._opening.instance, asked.host.instance_id, asked.workspace.path)
+        own = self._own_id()
         shown = asked.runner_id.strip()
         known = {worker.info.id for worker in answer.workers}
         if shown and (shown != own or f"{link}/{own}" not in known):
@@ -252,7 +236,7 @@ class ControlPlaneConnection(Connection):
             if f"{link}/{shown}" in known:
                 return self._not_registered(errors.OTHER_IDENTITY)
             return self._not_registered(errors.UNKNOWN_RUNNER)
-        self._id = own
+        self.leases.runner = own
         return (AnnounceWorker(to_worker(link, own, asked)),)
 
     def _not_registered(self, error: RpcError) -> Steps:
@@ -268,11 +252,12 @@ class ControlPlaneConnection(Connection):
         digest = self._asked.manifest_digest.strip()
         self._errands.offered = self._asked.capabilities
         self.leases.concurrent = self._asked.capabilities.concurrent_runs
-        self.leases.alive = Liveness(self._id, generation, now, digest)
+        id = self.leases.runner
+        self.leases.alive = self._last = Liveness(id, generation, now, digest)
         every = round(self._settings.heartbeat_interval * 1000)
         connection = connection_id(self._opening.entropy)
         self._peer.succeed(
-            self._request, wire.Registered(self._id, wire.VERSION, connection, generation, every)
+            self._request, wire.Registered(id, wire.VERSION, connection, generation, every)
         )
         self._deadlines.set(_SWEEP, now + self._sweep)
         end = RunFinished(lost(REPLACED))
@@ -369,14 +354,18 @@ class ControlPlaneConnection(Connection):
 def _wrong_with(asked: wire.Register) -> RpcError | None:
     if wire.VERSION not in (asked.protocol_versions or ()):
         return errors.NO_VERSION
-    for value, name in (
-        (asked.host.instance_id, "host.instanceId"),
-        (asked.workspace.path, "workspace.path"),
-        (asked.workspace.name, "workspace.name"),
-    ):
-        if not value.strip():
-            return invalid(f"{name} is required")
-    return None
+    blank = _anonymous(asked)
+    return invalid(f"{blank} is required") if blank else None
+
+
+def _anonymous(asked: wire.Register) -> str:
+    """The first member of its identity that it leaves blank; empty: none."""
+    identity = {
+        "host.instanceId": asked.host.instance_id,
+        "workspace.path": asked.workspace.path,
+        "workspace.name": asked.workspace.name,
+    }
+    return next((name for name, value in identity.items() if not value.strip()), "")
 
 
 def _refused(answer: Answer) -> RpcError:

@@ -193,6 +193,9 @@ class Wards:
 
     def forget(self) -> None:
         """They are another link's from now on."""
+        for ward in self._wards.values():
+            self._peer.abandon_silently(ward.call)
+            self._leases.forget(ward.lease)
         self._wards.clear()
 
     def _finish(self, ward: Ward, outcome: Outcome) -> Steps:

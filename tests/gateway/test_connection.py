@@ -626,6 +626,37 @@ async def test_I9_a_peer_that_never_reads_holds_up_itself_only(
     assert (await rig.end()).reason == "the peer took nothing for 60 s"
 
 
+async def test_a_call_that_nothing_brought_about_is_made_and_its_steps_performed(rig: Rig) -> None:
+    await rig.go()
+    assert rig.driver.connection is rig.puppet
+    rig.driver.act(lambda now: (api.Send(b"by hand"),))
+    assert await rig.peer.receive() == b"by hand"
+    rig.driver.drop()
+    await rig.end()
+    made: list[int] = []
+    rig.driver.act(lambda now: made.append(now) or ())
+    assert made == []
+
+
+async def test_what_is_remembered_leaves_after_it_is_kept(hub: Hub) -> None:
+    kept: list[tuple[str, Any]] = []
+    async with trio.open_nursery() as nursery:
+        ours, peer = memory_link_pair(limit=100)
+        puppet = Puppet()
+        puppet.on["opened"] = lambda: (api.Send(b"a"), api.Remember("id"), api.Send(b"b"))
+        driver = Driver(
+            ours, puppet, hub, TrioClock(), Seen(), remember=lambda *each: kept.append(each)
+        )
+        nursery.start_soon(driver.run, OPENING)
+        assert await peer.receive() == b"a"
+        await wait_all_tasks_blocked()
+        ((text, done),) = kept
+        assert text == "id"
+        done(None)
+        assert await peer.receive() == b"b"
+        driver.drop()
+
+
 async def test_a_frame_above_the_limit_ends_the_link(hub: Hub) -> None:
     async with trio.open_nursery() as nursery:
         rig = Rig(hub, nursery, limit=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import attrs
@@ -14,11 +14,13 @@ from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.errors import UnsupportedInput
+from fleetgate.core.errors import Conflict, UnsupportedInput
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import DONE, HandWorker, TrioClock, hub_on, worker_info
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.gateway.fakes import frontend
+from fleetgate.gateway.fakes import operations as ops
 from fleetgate.gateway.fakes.frontend import FrontEnd, suffer_nothing
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter
 from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER
@@ -54,6 +56,20 @@ class Desk:
     served: trio.Event = attrs.field(factory=trio.Event)
     count: int = 0
     faults: list[Faults] = attrs.field(factory=list)
+    begun: list[str] = attrs.field(factory=list[str])
+
+    def begin(self, id: str, operation: ops.Ack) -> Callable[[], Awaitable[Line]]:
+        """Carry out an operation that no other fake has."""
+        if operation.run == "none":
+            raise Conflict("not now")
+        self.begun.append(operation.run)
+
+        async def perform() -> Line:
+            if operation.run == "wait":
+                await trio.sleep_forever()
+            return {"ok": False, "error": {"code": "mine", "message": id}}
+
+        return perform
 
     async def ask(self, op: str, **members: Any) -> Line:
         """Give an operation and wait for its answer."""
@@ -80,7 +96,7 @@ class Desk:
 @pytest.fixture(params=["controller"])
 async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
     theirs, pen = os.pipe()
-    known = CONTROLLER if request.param == "controller" else WORKER
+    known = WORKER if request.param == "worker" else CONTROLLER
     async with (
         open_memory_journal() as journal,
         hub_on(journal) as hub,
@@ -92,7 +108,8 @@ async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
         await worker.join()
         desk = Desk(hub, worker, Recorder(), pen)
         suffer = desk.faults.append
-        front = FrontEnd(small, LineReader(theirs), desk.out, known, suffer=suffer)
+        own: dict[type[Any], Any] = {ops.Ack: desk.begin} if request.param == "own" else {}
+        front = FrontEnd(small, LineReader(theirs), desk.out, known, suffer=suffer, own=own)
 
         async def serve() -> None:
             await front.serve()
@@ -197,6 +214,21 @@ async def test_waiting_ends_at_its_time(desk: Desk) -> None:
 async def test_quit_is_answered_and_ends_it(desk: Desk) -> None:
     assert (await desk.ask("quit"))["ok"]
     await desk.served.wait()
+
+
+@pytest.mark.parametrize("desk", ["own"], indirect=True)
+async def test_what_only_one_fake_has_begins_in_order_and_is_answered_when_it_ends(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frontend, "MAX_WAITING", 1)
+    refused = await desk.ask("ack", run="none", through=1)
+    assert refused["error"] == {"code": "conflict", "message": "not now"}
+    answered = await desk.ask("ack", run="r", through=1)
+    assert answered == {"id": "2", "ok": False, "error": {"code": "mine", "message": "2"}}
+    await desk.give(b'{"op":"ack","id":"w","run":"wait","through":1}')
+    full = await desk.ask("ack", run="r", through=1)
+    assert full["error"]["code"] == "unavailable"
+    assert desk.begun == ["r", "wait"]
 
 
 @pytest.mark.parametrize("desk", ["worker"], indirect=True)

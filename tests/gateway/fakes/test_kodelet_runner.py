@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from fleetgate.gateway.fakes.kodelet_runner import make_parser
+from fleetgate.gateway.fakes.kodelet_runner import make_parser, takes
 from fleetgate.gateway.fakes.tools import OFFERED, QUESTION
+from fleetgate.protocols.kodelet.wire import RunOpen
 
 SLASH = {"tool": "command.execute", "arguments": {"message": "/hello you"}}
 
@@ -20,6 +21,14 @@ def test_help_names_its_tools_and_no_table_of_the_settings() -> None:
     squeezed = "".join(text.split())
     assert "cleanup_timeout=" in squeezed
     assert "tools=" not in squeezed
+
+
+def test_only_conversations_that_say_so_take_long_to_open() -> None:
+    assert [takes(RunOpen("r", conversation)) for conversation in ("slowopen-7", "c", "")] == [
+        2.0,
+        0.0,
+        0.0,
+    ]
 
 
 @pytest.fixture

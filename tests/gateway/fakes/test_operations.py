@@ -127,7 +127,7 @@ def _described(name: str, kind: type[Any]) -> tuple[str, list[str], list[str]]:
 
 
 def _documented() -> list[tuple[str, list[str], list[str]]]:
-    table = PAGE.read_text().partition("## Operations")[2].partition("## The spec")[0]
+    table = PAGE.read_text().partition("## Operations\n")[2].partition("\n## ")[0]
     rows = [line.strip("|").split("|") for line in table.splitlines() if line[:3] == "| `"]
     return [
         (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 import trio
+import trio.testing
 from trio.testing import MockClock
 
 from fleetgate.core import commands as c
@@ -15,7 +17,9 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.small import LOCAL, LONGEST_REDIAL, open_small
 from fleetgate.gateway.testing import SeenHouse
 from fleetgate.protocols import agency, rvbox
-from fleetgate.transports.api import AddressError
+from fleetgate.protocols.api import Connection
+from fleetgate.transports.api import AddressError, Options
+from fleetgate.transports.open import open_dialer
 
 CLIENT = Entry(
     "south", "daemon", "agency", "memory:daemon", False, agency.ADAPTER.southbound.settings()
@@ -55,6 +59,28 @@ async def test_a_worker_routes_its_controllers_runs_to_the_local_pool() -> None:
         assert small.hub.router.route("server", c.RunSpec(c.ShellCommand(line="x")))[0] == LOCAL
         with pytest.raises(NoRoute):
             small.hub.router.route(OPERATOR, c.RunSpec(c.ShellCommand(line="x")))
+
+
+@pytest.mark.parametrize("entry", [CLIENT, HOST])
+async def test_a_fake_may_make_its_connections_itself(
+    entry: Entry, autojump_clock: MockClock
+) -> None:
+    made: list[object] = []
+    options = Options(limit=1 << 20, framing="varint")
+
+    def connect(settings: object) -> Connection:
+        made.append(settings)
+        return Connection()
+
+    listening = attrs.evolve(entry, listens=True)
+    async with (
+        open_small(listening, "fake", "memory:", SeenHouse(), connect=connect) as small,
+        open_dialer(entry.address, options) as dialer,
+    ):
+        await dialer.dial()
+        await trio.testing.wait_all_tasks_blocked()
+        assert made == [entry.settings]
+        assert len(small.drivers) == 1
 
 
 async def test_an_address_that_makes_no_sense_is_an_error() -> None:

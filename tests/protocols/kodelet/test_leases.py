@@ -362,8 +362,41 @@ def test_whoever_waits_for_a_close_hears_of_the_link_s_end() -> None:
 def test_leases_that_are_another_link_s_are_forgotten() -> None:
     bench = Bench()
     bench.running()
-    bench.leases.forget()
+    (lease,) = bench.leases.all()
+    bench.leases.forget(lease)
     assert bench.leases.detach("x", START) == []
     assert bench.leases.get("r1") is None
     bench.leases.overdue("cleanup r1", START)
     assert bench.hooked == []
+
+
+def test_the_gate_asks_whoever_knows_more_and_last() -> None:
+    bench = Bench()
+    bench.running()
+    bench.leases.forbids = lambda asked: f"{asked.run_id} is known"
+    for run, conversation, why in (("r9", "c1", "already has active run"), ("r9", "c9", "r9 is")):
+        with pytest.raises(Denied, match=why):
+            bench.leases.open(RunOpen(run, conversation), bench.then("open"))
+
+
+def test_w_9_1_a_conversation_that_is_bound_elsewhere_is_told_so_before_that_nobody_is_there() -> (
+    None
+):
+    bench = Bench()
+    bench.leases.affinities.bind(RunOpen("r", "c1"), "another")
+    bench.leases.detach("gone", START)
+    for conversation, why in (("c1", "is bound to runner another"), ("c2", "runner is offline")):
+        with pytest.raises(Denied, match=why):
+            bench.leases.open(RunOpen("r1", conversation), bench.then("open"))
+
+
+def test_whoever_waits_no_longer_for_a_close_does_not_know_how_it_went() -> None:
+    bench = Bench()
+    lease = bench.running()
+    bench.sent()
+    bench.leases.close(lease, RunPhase.SUCCEEDED, bench.then("close"))
+    bench.leases.give_up(lease, "context canceled", START)
+    assert [each["method"] for each in bench.sent()] == ["run.close", "operation.cancel"]
+    assert bench.heard["close"].text == "runner cleanup was not confirmed: context canceled"
+    assert lease.phase is RunPhase.LOST
+    assert bench.leases.get(lease.id) is None

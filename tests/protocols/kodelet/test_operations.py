@@ -23,6 +23,7 @@ from fleetgate.protocols.kodelet.wire import RunOpen
 from fleetgate.protocols.testing import START, Playbook, number
 
 RUN = RunId("cp/r1/x-1")
+SAID = RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
 
 
 class Bench:
@@ -159,6 +160,18 @@ def test_a_diagnosis_is_a_notice() -> None:
         play.deliver(number(run, e.Diagnosed("careful")))
         assert one(play)["method"] == "ui.notify"
         play.receive(yes("runner:2", {"status": "submitted"})).expect()
+
+
+def test_without_a_pause_everything_that_is_said_is_an_update_ahead_of_the_result() -> None:
+    with t.attached(t.play_runner(update_every=0)) as play:
+        t.open_run(play)
+        run = t.accept(play, t.execute(play, wantUpdates=True))
+        play.deliver(number(run, *(e.TextProduced(each) for each in "abc"), SAID))
+        *updates, result = said(play.take())
+        shown = [each["params"]["result"]["assistantFacing"] for each in updates]
+        assert [each.split("\n")[1] for each in shown] == ["a", "ab", "abc"]
+        assert [each["params"]["sequence"] for each in updates] == [1, 2, 3]
+        assert result["id"] == "server:7"
 
 
 def test_w_12_4_input_for_a_surface_that_is_not_there() -> None:
