@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Final
 
 from fleetgate.core import commands as c
+from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
 from fleetgate.core.times import nanos
-from fleetgate.protocols.api import NO_STEPS, Record, Report, Send, Step, Steps
+from fleetgate.protocols.api import NO_STEPS, Record, Report, Send, Settle, Step, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.beside import records
 from fleetgate.protocols.iop.heard import ENDS, Tracked, hear, seq_of
+from fleetgate.protocols.iop.names import RESERVED
 from fleetgate.protocols.iop.settings import EdgeSettings
 from fleetgate.protocols.iop.translate import wire_id
 
@@ -41,11 +44,21 @@ class GivenRuns:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def give(self, run: RunId, request: w.RunRequest, spec: c.RunSpec) -> None:
+    def give(self, run: RunId, request: w.RunRequest, spec: c.RunSpec, created: int = 0) -> None:
         """The node is asked to execute it."""
+        asked, adapter, target = request.session_id, request.adapter, request.target
         self._runs[request.run_id] = Tracked(
-            run, request.session_id, request.adapter, request.target, spec.timeout
+            run, asked, adapter, target, spec.timeout, created=created
         )
+
+    def feeds(self, order: c.Order) -> bool:
+        """Whether an input is what the request of its run holds: it is settled once the node has
+        shown whether it reads that."""
+        tracked = self._runs.get(wire_id(order.run))
+        if tracked is None or not tracked.created or order.created != tracked.created:
+            return False
+        tracked.fed.append(order.number)
+        return True
 
     def take_up(self, tracked: Tracked, run: Run, now: int) -> None:
         """The node had it before this link, and must say something of it soon."""
@@ -70,7 +83,7 @@ class GivenRuns:
         self._deadlines.clear(_WORD + id)
         began, lossy, last = tracked.started, tracked.lossy, tracked.last
         events = hear(tracked, event)
-        steps: list[Step] = []
+        steps: list[Step] = [*_settled(tracked, event)]
         if events or tracked.last > last:
             steps += records(tracked.run, event, events, seq_of(event))
         if tracked.started and not began:
@@ -143,3 +156,17 @@ class GivenRuns:
         self._past.move_to_end(id)
         if len(self._past) > _REMEMBERED:
             self._past.popitem(last=False)
+
+
+def _settled(tracked: Tracked, event: w.RunEvent) -> Iterator[Settle]:
+    """What became of the inputs that went with the request: a gateway reads them, as its reserved
+    metadata shows, and no other node does. A start alone may show nothing."""
+    ours = not RESERVED.isdisjoint(event.metadata)
+    if ours or event.type != "start":
+        error = None if ours else UnsupportedInput(_NO_STDIN)
+        for number in tracked.fed:
+            yield Settle(tracked.run, number, error)
+        tracked.fed = []
+
+
+_NO_STDIN: Final = "the node is no gateway, and takes no standard input; put it into the command"

@@ -15,7 +15,7 @@ import attrs
 
 from fleetgate.core import events as e
 from fleetgate.core.events import Stream
-from fleetgate.core.ids import RunId
+from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import split_bytes, split_text
@@ -36,7 +36,8 @@ _DIGITS: Final = 19
 class Tracked:
     """One run at a node: what was heard of it. `last` is the number of the last event, 0 for
     none; `asked` the session that was asked for, `session` the one it is known to have. `ends_at`
-    is when it must have ended, in Unix nanoseconds; `lossy`: something of it was dropped."""
+    is when it must have ended, in Unix nanoseconds; `lossy`: something of it was dropped. `created`
+    is when the run was accepted; `fed` the orders that give it what its request holds already."""
 
     run: RunId
     asked: str = ""
@@ -50,6 +51,8 @@ class Tracked:
     session: str = ""
     usage: w.Usage | None = None
     lossy: bool = False
+    created: int = 0
+    fed: list[OrderNumber] = attrs.field(factory=list[OrderNumber])
     offsets: dict[Stream, int] = attrs.field(factory=lambda: dict.fromkeys(Stream, 0))
 
 
@@ -60,6 +63,7 @@ def tracked_of(run: Run) -> Tracked:
         run.id,
         spec.session or spec.resume or "",
         timeout=spec.timeout,
+        created=run.created,
         last=run.native_seq,
         heard=run.accepted,
         started=run.started > 0,

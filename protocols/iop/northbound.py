@@ -7,6 +7,7 @@ on, and the edge may ask for new ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from posixpath import join
 from typing import Any, Final
 
 import attrs
@@ -222,8 +223,11 @@ class NodeConnection(Connection):
             return (self._error(request.run_id, refused),)
         try:
             spec = to_spec(request, profile=self._applied.profile(request))
-            where = self._applied.workspace(request.workspace)
-            spec = attrs.evolve(spec, workspace=(where,) if where else ())
+            named = spec.workspace or ("",)
+            where = tuple(filter(None, map(self._applied.workspace, named)))
+            spec = attrs.evolve(spec, workspace=where)
+            if isinstance(spec.input, c.ShellCommand) and spec.input.cwd:
+                self._applied.workspace(join(request.workspace, spec.input.cwd))
         except Refused as refused:
             described = c.DescribeRun(self._id(request.run_id))
             return (Submit(described, ("known", (request, refused))),)

@@ -236,25 +236,28 @@ class EdgeConnection(Connection):
         command = order.command
         match command:
             case c.StartRun(spec=spec):
-                return self._start(order.run, spec)
+                return self._start(order, spec)
             case c.CancelRun() | c.SignalRun():
                 cancel = self._runs.cancel(order.run)
                 sent = () if cancel is None else (Send(codec.encode_edge(cancel)),)
                 return (*sent, Settle(order.run, order.number))
+            case c.SendInput() | c.CloseInput() if self._runs.feeds(order):
+                return NO_STEPS
             case c.ResolveApproval():
                 said = "a node is not told how an approval was decided"
             case _:
                 said = f"a node takes no {type(command).__name__}; start a new run instead"
         return (Settle(order.run, order.number, UnsupportedInput(said)),)
 
-    def _start(self, run: RunId, spec: c.RunSpec) -> Steps:
+    def _start(self, order: Order, spec: c.RunSpec) -> Steps:
+        run = order.run
         self._free -= 1  # the core has counted one off
         try:
             request, frame = self._request(run, spec)
         except Refused as refused:
             end = Outcome(RunState.FAILED, Reason.REFUSED, str(refused))
             return (Record(run, (RunFinished(end),)),)
-        self._runs.give(run, request, spec)
+        self._runs.give(run, request, spec, order.created)
         return (Send(frame),)
 
     def _request(self, run: RunId, spec: c.RunSpec) -> tuple[w.RunRequest, bytes]:

@@ -17,7 +17,9 @@ from fleetgate.core.worker import NAMED, InputKind, WorkerInfo
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import Refused
-from fleetgate.protocols.json_text import deeper, dump
+from fleetgate.protocols.iop.names import BODY
+from fleetgate.protocols.iop.surplus import put, put_input, read, surplus
+from fleetgate.protocols.json_text import Malformed, deeper, dump, load
 
 NATIVE: Final = "iop"
 PROFILE: Final = "profile"
@@ -62,12 +64,13 @@ def to_spec(request: w.RunRequest, *, profile: Json = None, placed: bool = False
     for struct in (request.input, request.policy):
         _check_numbers(struct or {})
     policy = _Policy.read(request.policy or {})
+    said = read(request.metadata)
     kept: dict[str, Json] = {NATIVE: codec.to_json(attrs.evolve(request, run_id=""))}
     if profile is not None:
         kept[PROFILE] = profile
-    return c.RunSpec(
+    spec = c.RunSpec(
         input=_to_input(request.input or {}, policy),
-        workspace=(request.workspace,) if request.workspace else (),
+        workspace=_workspaces(request),
         timeout=request.timeout_sec * SECOND or None,
         permission=policy.permission,
         approvals=policy.approvals,
@@ -75,9 +78,22 @@ def to_spec(request: w.RunRequest, *, profile: Json = None, placed: bool = False
         background=request.background,
         session=SessionId(request.session_id) if request.session_id else None,
         labels=_labels(request, placed),
-        metadata=dict(request.metadata),
+        metadata={k: v for k, v in request.metadata.items() if k not in (BODY, WORKSPACES)},
         native=kept,
     )
+    return put(spec, said)
+
+
+def _workspaces(request: w.RunRequest) -> tuple[str, ...]:
+    """All that a gateway names, if the first is the one that everybody is told."""
+    first = (request.workspace,) if request.workspace else ()
+    try:
+        told: Json = load(request.metadata.get(WORKSPACES, "null").encode())
+    except Malformed:
+        return first
+    if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+        return first
+    return tuple(cast("list[str]", told)) if told[:1] == list(first) else first
 
 
 def _labels(request: w.RunRequest, placed: bool) -> Mapping[str, str]:
@@ -191,7 +207,7 @@ def from_spec(run: str, spec: c.RunSpec, defaults: Defaults) -> w.RunRequest:
     Raises: `Refused`.
     """
     asked = native_of(spec)
-    given = _mapping(asked.get("input"))
+    given, metadata = _mapping(asked.get("input")), _mapping(asked.get("metadata"))
     policy = _mapping(asked.get("policy"))
     session = spec.session or spec.resume or ""
     check_ids(session_id=session)
@@ -202,7 +218,7 @@ def from_spec(run: str, spec: c.RunSpec, defaults: Defaults) -> w.RunRequest:
         target=spec.labels.get(TARGET) or _target(spec.input) or defaults.target,
         workspace=spec.workspace[0] if spec.workspace else "",
         policy=_from_policy(spec, policy) if policy is not None or not asked else None,
-        input=_from_input(spec, given),
+        input=_from_input(spec, given, metadata or NOTHING),
         timeout_sec=_seconds(spec.timeout),
         metadata=_from_metadata(spec),
         session_id=session,
@@ -233,6 +249,9 @@ def _from_metadata(spec: c.RunSpec) -> Mapping[str, str]:
     told = {key: v if isinstance(v, str) else dump(v) for key, v in spec.metadata.items()}
     if len(spec.workspace) > 1:
         told[WORKSPACES] = dump(list(spec.workspace))
+    rest = surplus(spec)
+    if rest:
+        told[BODY] = dump(rest)
     return told
 
 
@@ -257,8 +276,10 @@ def _same_policy(read: _Policy, wanted: _Policy, spec: c.RunSpec) -> bool:
     return read == wanted
 
 
-def _from_input(spec: c.RunSpec, asked: Mapping[str, Json] | None) -> Mapping[str, Json]:
-    if asked is not None and _asks_the_same(spec, asked):
+def _from_input(
+    spec: c.RunSpec, asked: Mapping[str, Json] | None, metadata: Mapping[str, Json]
+) -> Mapping[str, Json]:
+    if asked is not None and _asks_the_same(spec, asked, metadata):
         return asked
     others = {key: value for key, value in (asked or {}).items() if key not in _INPUT_KEYS}
     made = {**others, **_written(spec)}
@@ -267,10 +288,14 @@ def _from_input(spec: c.RunSpec, asked: Mapping[str, Json] | None) -> Mapping[st
     return made
 
 
-def _asks_the_same(spec: c.RunSpec, asked: Mapping[str, Json]) -> bool:
+def _asks_the_same(
+    spec: c.RunSpec, asked: Mapping[str, Json], metadata: Mapping[str, Json]
+) -> bool:
     effort = spec.input.effort if isinstance(spec.input, c.Prompt) else None
+    body = metadata.get(BODY)
     try:
-        return _to_input(asked, _Policy(effort=effort or "")) == spec.input
+        said = read({BODY: body}) if isinstance(body, str) else NOTHING
+        return put_input(_to_input(asked, _Policy(effort=effort or "")), said) == spec.input
     except Refused:
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import attrs
@@ -36,6 +37,7 @@ from fleetgate.protocols.api import (
 )
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.names import BODY
 from fleetgate.protocols.iop.northbound import NodeConnection
 from fleetgate.protocols.iop.settings import NorthSettings
 from fleetgate.protocols.iop.translate import to_spec
@@ -569,6 +571,17 @@ def test_usage_of_a_session_that_is_not_known_says_so() -> None:
         submit, *_ = play.receive(ask()).take()
         (sent,) = play.reply(submit.reply_to, SessionNotFound("none")).take()
         assert codec.decode_node(sent.frame).error == "session_not_found: none"
+
+
+@pytest.mark.parametrize("cwd", ["/etc", "../..", "a/../../.."])
+def test_a_command_s_directory_stays_in_the_root_too(cwd: str) -> None:
+    body = json.dumps({"input": {"cwd": cwd}})
+    request = w.RunRequest("r1", "cli", "", "w", None, {"command": "ls"}, metadata={BODY: body})
+    with node() as play:
+        live(play, CONFIG)
+        (submit,) = play.receive(request).take()
+        (sent,) = play.reply(submit.reply_to, RunNotFound("no")).take()
+        assert codec.decode_node(sent.frame).error.startswith("workspace_outside_root: ")
 
 
 def test_too_many_questions_are_refused() -> None:

@@ -373,6 +373,50 @@ def test_what_no_event_of_the_core_holds_is_reported_once() -> None:
         play.receive(trimmed).expect(Record(run, (e.TextProduced("x"),)))
 
 
+# --- standard input that goes with the request
+
+
+FED = c.RunSpec(c.ShellCommand(line="cat", stdin=b"in"))
+
+
+def fed(play: Playbook) -> None:
+    """A command with its input is given out, and the orders that say the same follow it."""
+    play.perform(attrs.evolve(start(spec=FED), created=START)).take()
+    run = RunId("gui/r1")
+    for number, command in ((1, c.SendInput(run, b"in")), (2, c.CloseInput(run))):
+        play.perform(Order(run, OrderNumber(number), command, number, START)).expect()
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_command_s_input_is_settled_once_the_node_shows_if_it_reads_it(ours: bool) -> None:
+    run = RunId("gui/r1")
+    with edge() as play:
+        admit(play)
+        fed(play)
+        metadata = {"gateway.seq": "1"} if ours else {}
+        play.receive(w.RunEvent("gui/r1", "start", metadata=metadata)).take()
+        steps = [] if ours else play.receive(w.RunEvent("gui/r1", "delta", "x")).take()
+        if not ours:
+            errors = [step.error for step in steps if isinstance(step, Settle)]
+            assert [type(error) for error in errors] == [UnsupportedInput, UnsupportedInput]
+        later = Order(run, OrderNumber(3), c.SendInput(run, b"more"), 3, START + 9)
+        (settle,) = play.perform(later).take()
+        assert isinstance(settle.error, UnsupportedInput)
+
+
+def test_a_gateway_s_first_word_settles_the_input_that_it_was_given() -> None:
+    run = RunId("gui/r1")
+    with edge() as play:
+        admit(play)
+        fed(play)
+        began = w.RunEvent("gui/r1", "start", metadata={"gateway.seq": "1"})
+        play.receive(began).expect(
+            Settle(run, OrderNumber(1)),
+            Settle(run, OrderNumber(2)),
+            Record(run, (e.RunStarted(),), 1),
+        )
+
+
 # --- refusals by the node
 
 

@@ -202,7 +202,12 @@ def test_a_run_from_elsewhere() -> None:
         {"permission": "edit", "effort": "high"},
         {"system": "s", "messages": [{"role": "x"}, {"role": "user", "content": "hi"}]},
         2,
-        {"a": "b", "n": "5", "gateway.workspaces": '["/a","/b"]'},
+        {
+            "a": "b",
+            "n": "5",
+            "gateway.workspaces": '["/a","/b"]',
+            "gateway.body": '{"input":{"model":"big"},"timeout":1000000001}',
+        },
         "old",
     )
 
