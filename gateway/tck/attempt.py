@@ -101,12 +101,14 @@ class Attempt:
         self.seen.add(self._links, True, "the connection is up", note=True)
         return RawPeer(stream, self.seen, self.patience, self._links)
 
-    async def want(self, what: str, **details: str) -> None:
-        """Have the target asked to do something; whoever runs the kit has said how, or does it by
-        hand when the kit says so."""
+    async def want(self, what: str, **details: str) -> bool:
+        """Have the target asked to do something; whoever runs the kit has said how. False: they
+        have not, and must do it by hand when they read this."""
         self.seen.add(0, True, f"wanted of the target: {what} {details or ''}".rstrip(), note=True)
-        if not await self.target.want(what, **details):
+        able = await self.target.want(what, **details)
+        if not able:
             self.note(f"nothing is given for --on {what}: somebody must do it by hand")
+        return able
 
     async def close(self) -> None:
         """End its links."""

@@ -6,7 +6,7 @@ Every wait has a bound; what does not come in time, or comes and should not, is 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import attrs
 import trio
@@ -41,6 +41,15 @@ class Patience:
     """For a target that dials. Longer than the longest pause that a protocol has it make."""
     whole: float = 120.0
     """For one requirement."""
+
+
+@runtime_checkable
+class Trickling(Protocol):
+    """A link over a byte stream."""
+
+    def trickle(self, piece: int | None) -> None:
+        """Read and write at most `piece` bytes at a time."""
+        ...
 
 
 @attrs.frozen(slots=True)
@@ -127,6 +136,15 @@ class Peer:
             raise Unmet(expected, f"a frame came: {self.last[:300]}")
         if came is not None:
             raise Unmet(f"{expected}, and that the link stays", came.text)
+
+    def trickle(self, piece: int) -> None:
+        """Send, and read, at most `piece` bytes at a time from here on.
+
+        Raises: `Skipped` where the carriage brings whole frames.
+        """
+        if not isinstance(self.link, Trickling):
+            raise Skipped("this carriage brings whole frames")
+        self.link.trickle(piece)
 
     async def close(self, code: int | None = 1000) -> None:
         """Leave. None: without a word."""

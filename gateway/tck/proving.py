@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import trio
 
-from fleetgate.core.ids import WorkerId
+from fleetgate.core import commands as c
+from fleetgate.core.errors import Refusal
+from fleetgate.core.events import Decision
+from fleetgate.core.ids import RunId, WorkerId
+from fleetgate.core.routing import OPERATOR
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.played import Played
@@ -16,6 +20,7 @@ from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
 from fleetgate.gateway.local.script import Script
 from fleetgate.gateway.local.script_play import Stage
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
+from fleetgate.gateway.tck.peer import Skipped
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.gateway.tck.runner import Result, Runner, Verdict
 from fleetgate.gateway.tck.testing import Bad, Bend, Bent, Mutants
@@ -69,6 +74,46 @@ async def open_worker(entry: Entry, script: Script, state: Path) -> AsyncGenerat
         worker = LocalWorker(id, LOCAL, small.hub, settings, SeenLink(), played)
         await small.nursery.start(worker.serve)
         yield small
+
+
+@asynccontextmanager
+async def open_controller(entry: Entry) -> AsyncGenerator[Small, None]:
+    """A fake that asks for runs, at its entry's address."""
+    async with open_small(entry, "tck", "memory:", SeenHouse()) as small:
+        yield small
+
+
+class Asked:
+    """A controller in this process that does what the kit wants."""
+
+    def __init__(self, small: Small, spec: Callable[[Mapping[str, str]], c.RunSpec]) -> None:
+        """`spec`: what a run is to be, from the details of the want."""
+        self._small = small
+        self._spec = spec
+
+    async def ask(self, what: str, details: Mapping[str, str]) -> bool:
+        """Do it."""
+        try:
+            await self._small.hub.submit(self._command(what, details))
+        except Refusal as refusal:
+            raise Skipped(f"{what} was refused: {refusal.message}") from None
+        return True
+
+    def _command(self, what: str, details: Mapping[str, str]) -> c.Command:
+        run = RunId(details.get("run") or details["name"])
+        match what:
+            case "run":
+                return c.StartRun(run, self._spec(details), c.Origin(OPERATOR, run))
+            case "send":
+                return c.SendInput(run, details["text"].encode())
+            case "close":
+                return c.CloseInput(run)
+            case "approve":
+                return c.ResolveApproval(run, details["approval"], Decision.ALLOW_ONCE)
+            case "signal":
+                return c.SignalRun(run, c.Signal(details["signal"]))
+            case _:
+                return c.CancelRun(run)
 
 
 async def try_all(runner: Runner) -> dict[str, Result]:

@@ -6,7 +6,7 @@ import shlex
 import subprocess
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import attrs
 import trio
@@ -25,6 +25,14 @@ GRACE: Final = 2.0
 
 ASKING: Final = 30.0
 """Seconds that a command given with `--on` may take."""
+
+
+class Asking(Protocol):
+    """How a target is made to do what it must be asked for."""
+
+    async def ask(self, what: str, details: Mapping[str, str]) -> bool:
+        """Have it asked; False where there is no way. Raises: `Skipped`."""
+        ...
 
 
 class Wants:
@@ -71,7 +79,7 @@ def _filled(text: str, details: Mapping[str, str]) -> str:
 class DialledTarget:
     """A target that listens."""
 
-    def __init__(self, address: str, options: Options, wants: Wants) -> None:
+    def __init__(self, address: str, options: Options, wants: Asking) -> None:
         self.address = address
         self._options = options
         self._wants = wants
@@ -102,7 +110,7 @@ class DialledTarget:
 class AwaitedTarget:
     """A target that dials. The link that came last waits until an attempt takes it."""
 
-    def __init__(self, address: str, wants: Wants) -> None:
+    def __init__(self, address: str, wants: Asking) -> None:
         self.address = address
         self._wants = wants
         self._held: tuple[Link, trio.Event] | None = None
@@ -148,7 +156,7 @@ class AwaitedTarget:
 
 @asynccontextmanager
 async def open_target(
-    kit: Kit, address: str, options: Options, wants: Wants
+    kit: Kit, address: str, options: Options, wants: Asking
 ) -> AsyncGenerator[DialledTarget | AwaitedTarget, None]:
     """The target at `address`, or, where it dials, a listener there until the end of the block.
 

@@ -16,6 +16,7 @@ import trio
 from trio.testing import memory_stream_pair
 
 from fleetgate.gateway.tck.attempt import Target
+from fleetgate.gateway.tck.peer import Trickling
 from fleetgate.transports.api import Link, LinkBroken, LinkClosed, LinkStatistics
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
 
@@ -134,6 +135,10 @@ class BentLink(Link):
 
     def statistics(self) -> LinkStatistics:
         return self._link.statistics()
+
+    def trickle(self, piece: int | None) -> None:
+        if isinstance(self._link, Trickling):
+            self._link.trickle(piece)
 
 
 class BentStream(trio.abc.HalfCloseableStream):

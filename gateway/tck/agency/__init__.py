@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from fleetgate.gateway.tck.agency import (
+    client_frames,
+    client_hello,
+    client_runs,
     daemon_control,
     daemon_decoding,
     daemon_framing,
@@ -13,6 +16,8 @@ from fleetgate.gateway.tck.agency import (
     daemon_runs,
     daemon_whole,
 )
+from fleetgate.gateway.tck.agency.client import ClientAttempt, ClientGiven
+from fleetgate.gateway.tck.agency.client import carried as carried_to_clients
 from fleetgate.gateway.tck.agency.daemon import DaemonAttempt, DaemonGiven
 from fleetgate.gateway.tck.agency.talk import carried
 from fleetgate.gateway.tck.requirement import Kit
@@ -35,4 +40,16 @@ _DAEMON: Final = Kit(
     ),
 )
 
-KITS: Final[Mapping[str, Kit]] = {"daemon": _DAEMON}
+_CLIENT: Final = Kit(
+    protocol="agency",
+    side="client",
+    prefix="AGENCY-C",
+    listens=False,
+    options=carried_to_clients,
+    given=ClientGiven,
+    attempt=ClientAttempt,
+    topics=(client_hello.TOPIC, client_frames.TOPIC, client_runs.TOPIC),
+    wants=("run", "send", "approve", "cancel"),
+)
+
+KITS: Final[Mapping[str, Kit]] = {"daemon": _DAEMON, "client": _CLIENT}

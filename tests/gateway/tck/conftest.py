@@ -4,18 +4,19 @@ ends in one process are there at once, so that the clock does not run away from 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
 import trio
 
+from fleetgate.core import commands as c
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.local.script import load_script
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.tck.kits import kit_of
-from fleetgate.gateway.tck.proving import InProcess, open_worker
+from fleetgate.gateway.tck.proving import Asked, InProcess, open_controller, open_worker
 from fleetgate.gateway.tck.runner import Runner
 from fleetgate.gateway.tck.target import Wants, open_target
 
@@ -43,3 +44,22 @@ async def daemon(folder: Path) -> AsyncIterator[Runner]:
         async with open_target(kit, address, kit.options(given), Wants({})) as target:
             yield Runner(kit, target, given, started=own)
         nursery.cancel_scope.cancel()
+
+
+def a_prompt(details: Mapping[str, str]) -> c.RunSpec:
+    return c.RunSpec(
+        c.Prompt(details["prompt"], provider="claude"), interactive=True, approvals=True
+    )
+
+
+@pytest.fixture
+async def client(folder: Path) -> AsyncIterator[Runner]:
+    """The kit for agency clients, at ours."""
+    kit, address = kit_of("agency", "client"), f"unix:{folder}/s"
+    settings = adapters(())["agency"].southbound.settings()
+    entry = Entry("south", "daemon", "agency", address, False, settings)
+    given = kit.given()
+    async with open_controller(entry) as small:
+        wants = Asked(small, a_prompt)
+        async with open_target(kit, address, kit.options(given), wants) as target:
+            yield Runner(kit, target, given)
