@@ -36,7 +36,10 @@ BATCH: Final = 256
 IN_ORDER: Final = (1000, 1001, 1005)
 """Close codes of an orderly end: normal, going away, none given."""
 
-_LOCAL: Final = {1002: "what came is no WebSocket frame"}
+_LOCAL: Final = {
+    1002: "what came is no WebSocket frame",
+    1007: "the reason of a close frame is no UTF-8",
+}
 """What wsproto finds by itself, and for which the library sends no close frame. wsproto's own
 words would hold bytes of the message."""
 
