@@ -1,0 +1,3 @@
+"""A node on google.golang.org/grpc."""
+
+from iop_node_scenes import *  # noqa: F403

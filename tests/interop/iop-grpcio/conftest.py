@@ -1,0 +1,43 @@
+"""The genuine peer of this lane: grpcio, with code generated from our .proto."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from go_programs import PACKAGES, SCHEMAS
+from peers import Start, starting
+from programs import run
+from staging import fake, papers
+
+__all__ = ["fake", "papers"]
+
+PROGRAM = Path(__file__).parent / "grpcio_peer.py"
+
+
+@pytest.fixture(scope="session")
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What protoc makes of iop's files."""
+    folder = tmp_path_factory.mktemp("stubs")
+    protoc = [sys.executable, "-m", "grpc_tools.protoc", f"-I{SCHEMAS}"]
+    out = [f"--python_out={folder}", f"--grpc_python_out={folder}"]
+    run([*protoc, *out, *PACKAGES["iop"]])
+    return folder
+
+
+@pytest.fixture
+def genuine(stubs: Path, record_property: object) -> Iterator[Start]:
+    """Starts the peer."""
+    for name in ("grpcio", "protobuf"):
+        record_property("peer", f"{name} {version(name)}")
+    with starting(sys.executable, str(PROGRAM), str(stubs)) as start:
+        yield start
+
+
+@pytest.fixture
+def often() -> float:
+    """Seconds between a client's pings."""
+    return 0.3

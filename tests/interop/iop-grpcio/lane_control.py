@@ -1,0 +1,3 @@
+"""A control client on grpcio."""
+
+from iop_control_scenes import *  # noqa: F403

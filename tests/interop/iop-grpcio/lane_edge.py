@@ -1,0 +1,3 @@
+"""An edge on grpcio."""
+
+from iop_edge_scenes import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""A node on grpcio."""
+
+from iop_node_scenes import *  # noqa: F403
