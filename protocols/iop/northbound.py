@@ -224,8 +224,8 @@ class NodeConnection(Connection):
         try:
             spec = to_spec(request, profile=self._applied.profile(request))
             named = spec.workspace or ("",)
-            where = tuple(filter(None, map(self._applied.workspace, named)))
-            spec = attrs.evolve(spec, workspace=where)
+            where = [self._applied.workspace(each) for each in named]
+            spec = attrs.evolve(spec, workspace=tuple(each for each in where if each))
             if isinstance(spec.input, c.ShellCommand) and spec.input.cwd:
                 self._applied.workspace(join(request.workspace, spec.input.cwd))
         except Refused as refused:
@@ -308,6 +308,8 @@ def to_cancel(request: w.CancelRequest, run: RunId) -> c.Command:
     match request.action:
         case w.CancelAction.UNSPECIFIED | w.CancelAction.CANCEL_RUN:
             return c.CancelRun(run)
+        case w.CancelAction.TERMINATE_SESSION if not request.session_id:
+            raise Refused("session_not_found", "session_id must name a session to terminate")
         case w.CancelAction.TERMINATE_SESSION:
             return c.EndSession(SessionId(request.session_id))
         case other:

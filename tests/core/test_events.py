@@ -11,7 +11,7 @@ from fleetgate.core.run import TRANSITIONS
 from fleetgate.core.testing import events, recorded
 
 KINDS: tuple[type[Any], ...] = get_args(e.Event)
-PARTS = (e.Outcome, e.Source, e.Recorded)
+PARTS = (e.Stamp, e.Outcome, e.Source, e.Recorded)
 
 
 def test_the_union_holds_every_event_of_the_module() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
@@ -41,6 +41,7 @@ async def at_work(hub: Hub, name: str = "r") -> tuple[HandWorker, RunId]:
     await read_until(hub, run, 1)
     worker.record(run, e.RunStarted(), seq=1)
     await read_until(hub, run, 2)
+    await wait_all_tasks_blocked()  # the worker is told of what is durable after the followers
     return worker, run
 
 

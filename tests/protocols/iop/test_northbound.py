@@ -452,6 +452,9 @@ def test_a_cancel_with_an_unknown_action_is_refused() -> None:
         play.receive(w.CancelRequest("r1", action=99)).expect(
             Sent(w.Error("invalid_argument", "r1: action 99 is not known"))
         )
+        play.receive(w.CancelRequest("r1", action=2)).expect(
+            Sent(w.Error("session_not_found", "r1: session_id must name a session to terminate"))
+        )
         play.receive(w.CancelRequest("x" * 300)).expect(
             Sent(w.Error("invalid_argument", f"{'x' * 128}: run_id may have 256 bytes"))
         )
