@@ -26,6 +26,8 @@ def options_of(entry: Entry, carriage: Carriage) -> Options:
         limit=carriage.limit,
         tls=entry.tls,
         binary=socket.binary if socket else True,
+        any_text=socket.any_text if socket else False,
+        drop_other=socket.drop_other if socket else False,
         path=socket.path if socket else "/",
         subprotocols=socket.subprotocols if socket else (),
         ping_every=socket.ping_every if socket else None,

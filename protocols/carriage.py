@@ -25,6 +25,8 @@ class Denial:
 class WebSocketUse:
     """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
     are seconds (None: no pings). `alive_by_pong`: only a pong is a sign of life, and not any byte.
+    `any_text`: a text message need not be UTF-8, for its reader sees to that. `drop_other`: a
+    message of the other kind ends the link without a word.
 
     The first of `subprotocols` that a client offers is agreed on; `"*"` stands for any. `loopback`:
     nobody but this machine is let in. `shown_token` finds the token in a request's headers
@@ -38,6 +40,8 @@ class WebSocketUse:
     ping_every: float | None = None
     dead_after: float | None = None
     alive_by_pong: bool = False
+    any_text: bool = False
+    drop_other: bool = False
     shown_token: Callable[[Mapping[str, str]], str | None] | None = None
     refuse: Callable[[Mapping[str, str], bool], Denial | None] | None = None
     loopback: bool = False

@@ -253,19 +253,22 @@ class Options:
     """How frames are carried over one address.
 
     `framing`: name of the framing on byte streams. `limit`: largest frame in bytes.
-    WebSocket: `path` (where the address has none), `binary` (else text messages),
-    `subprotocols`, `ping_every` and `dead_after` in seconds, `alive_by_pong` (only a pong is a sign
-    of life, and not any byte), `write_within` (seconds that the write of a control frame may take;
-    of a message, whoever sends it bounds that), `headers` to send, `authorize` to answer an upgrade
-    with something other than 101 (None: go on); it may read the opening's headers, among them
-    `host` and `sec-websocket-protocol` (what was offered). gRPC: `grpc`; `headers` is the metadata
-    to send, and what `authorize` says becomes a status.
+    WebSocket: `path` (where the address has none), `binary` (else text messages), `any_text` (one
+    that comes need not be UTF-8), `drop_other` (for a message of the other kind the link ends
+    without a word, and not with 1003), `subprotocols`, `ping_every` and `dead_after` in seconds,
+    `alive_by_pong` (only a pong is a sign of life, and not any byte), `write_within` (seconds that
+    the write of a control frame may take; of a message, whoever sends it bounds that), `headers` to
+    send, `authorize` to answer an upgrade with something other than 101 (None: go on); it may read
+    the opening's headers, among them `host` and `sec-websocket-protocol` (what was offered). gRPC:
+    `grpc`; `headers` is the metadata to send, and what `authorize` says becomes a status.
     """
 
     framing: str = "varint"
     limit: int = 1 << 20
     tls: TlsFiles | None = None
     binary: bool = True
+    any_text: bool = False
+    drop_other: bool = False
     path: str = "/"
     subprotocols: tuple[str, ...] = ()
     ping_every: float | None = None

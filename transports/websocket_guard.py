@@ -25,9 +25,9 @@ _OPCODES: Final = frozenset((_CONTINUATION, _TEXT, _BINARY, _CLOSE, _PING, _PONG
 
 @attrs.frozen(slots=True)
 class Violation:
-    """What the peer did, and the close code for it (RFC 6455 section 7.4.1)."""
+    """What the peer did, and the close code for it (RFC 6455 section 7.4.1); None: no word."""
 
-    code: int
+    code: int | None
     text: str
 
 
@@ -35,9 +35,20 @@ class Guard:
     """Takes the messages out of the bytes of one direction, from the end of the upgrade on, and
     lets control frames through as they came."""
 
-    def __init__(self, *, masked: bool, binary: bool, limit: int) -> None:
-        """`masked`: the peer is the client and must mask. `limit`: bytes of a message."""
+    def __init__(
+        self,
+        *,
+        masked: bool,
+        binary: bool,
+        limit: int,
+        any_text: bool = False,
+        drop_other: bool = False,
+    ) -> None:
+        """`masked`: the peer is the client and must mask. `limit`: bytes of a message. `any_text`:
+        a text message need not be UTF-8. `drop_other`: one of the other kind is not answered."""
         self._masked = masked
+        self._any_text = any_text
+        self._drop_other = drop_other
         self._kind = _BINARY if binary else _TEXT
         self._limit = limit
         self._header = b""
@@ -135,7 +146,8 @@ class Guard:
             return Violation(1002, "a message began inside another, or went on without a start")
         if self._opcode not in (_CONTINUATION, self._kind):
             wanted = "binary" if self._kind == _BINARY else "text"
-            return Violation(1003, f"only {wanted} messages are taken here")
+            code = None if self._drop_other else 1003
+            return Violation(code, f"only {wanted} messages are taken here")
         self._fragments += 1
         self._size += self._left
         if self._size > self._limit:
@@ -166,7 +178,7 @@ class Guard:
     def _take(self, message: bytes) -> None:
         self._message.clear()
         self._size = self._fragments = 0
-        if self._kind == _TEXT and not _is_utf8(message):
+        if self._kind == _TEXT and not self._any_text and not _is_utf8(message):
             self.violation = Violation(1007, "a text message came that is no UTF-8")
             return
         self.taken.append(message)

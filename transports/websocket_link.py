@@ -51,7 +51,13 @@ class Carrier:
     """The one task that owns a connection, from the handshake to the closed socket."""
 
     def __init__(self, transport: trio.abc.Stream, options: Options, *, client: bool) -> None:
-        guard = Guard(masked=not client, binary=options.binary, limit=options.limit)
+        guard = Guard(
+            masked=not client,
+            binary=options.binary,
+            limit=options.limit,
+            any_text=options.any_text,
+            drop_other=options.drop_other,
+        )
         within = options.write_within
         self.tap = Tap(transport, guard, Meter(), client=client, control_within=within)
         self.options = options

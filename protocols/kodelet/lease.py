@@ -50,7 +50,8 @@ class Subscription:
 class Lease:
     """`phase` and `error` are the record that a control plane keeps of it. `call` is the wire id of
     what opens it or gives it back, while that waits for its answer, and `waits` hears of it.
-    `closing`: it is being given back. `cause`: why its owner is gone."""
+    `closing`: it is being given back, and `wanted` is what it becomes once that is confirmed (None:
+    what it is). `cause`: why its owner is gone."""
 
     opened: RunOpen
     phase: RunPhase = RunPhase.OPENING
@@ -59,6 +60,7 @@ class Lease:
     call: str = ""
     waits: Then | None = None
     closing: bool = False
+    wanted: RunPhase | None = None
     cause: str = ""
     subscriptions: dict[str, Subscription] = attrs.field(factory=dict[str, Subscription])
 

@@ -232,8 +232,7 @@ class Leases:
     def close(self, lease: Lease, phase: RunPhase, then: Then) -> None:
         """Give a run back, for as long as the runner takes. Confirmed, it ends as `phase`, unless
         it has failed by itself (W 9.2)."""
-        if lease.phase is not RunPhase.FAILED:
-            lease.phase = phase
+        lease.wanted = phase
         self._close(lease, then)
 
     def _close(self, lease: Lease, then: Then) -> None:
@@ -246,6 +245,8 @@ class Leases:
         outcome = ended(answer)
         if outcome.text and (outcome.error is None or not is_gone(outcome.error)):
             return self._unconfirmed(lease, outcome.text, now)
+        if lease.wanted is not None and lease.phase is not RunPhase.FAILED:
+            lease.phase = lease.wanted
         return self._drop(lease)(Ended(), now)
 
     def _unconfirmed(self, lease: Lease, why: str, now: int) -> Steps:
@@ -351,7 +352,8 @@ class Leases:
 
 def _check_running(lease: Lease) -> None:
     if lease.phase is not RunPhase.RUNNING or lease.closing:
-        raise Denied(f"run is not active: {lease.phase.value}")
+        what = lease.phase.value if lease.phase is not RunPhase.RUNNING else "closing"
+        raise Denied(f"run is not active: {what}")
 
 
 def _settle(lease: Lease, phase: RunPhase, error: str) -> None:

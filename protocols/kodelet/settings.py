@@ -140,6 +140,8 @@ def _carriage(settings: PeerSettings, redial: Redial, origins: tuple[str, ...]) 
         ping_every=_ping_every(settings),
         dead_after=settings.dead_after,
         alive_by_pong=True,
+        any_text=True,
+        drop_other=True,
         shown_token=shown_token,
         refuse=partial(refuse, origins=origins),
     )

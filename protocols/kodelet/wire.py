@@ -235,12 +235,23 @@ class Structured:
 
 
 @attrs.frozen(slots=True)
+class ContentPart:
+    """A text or an image for the model."""
+
+    type: str = ""
+    text: str = field("", omit=True)
+    image_url: str = field("", omit=True, name="image_url")
+    mime_type: str = field("", omit=True, name="mime_type")
+    detail: str = field("", omit=True)
+
+
+@attrs.frozen(slots=True)
 class ToolResult:
     assistant_facing: str = ""
     display_output: str = field("", omit=True)
     error: str = field("", omit=True)
     structured: Structured = Structured()
-    content_parts: tuple[Json, ...] | None = field(None, omit=True)
+    content_parts: tuple[ContentPart, ...] | None = field(None, omit=True)
 
 
 @attrs.frozen(slots=True)

@@ -25,9 +25,11 @@ def test_options_join_the_entry_and_its_protocol(monkeypatch: pytest.MonkeyPatch
     assert (options.framing, options.limit, options.path) == ("varint", 100, "/agent")
     assert (options.ping_every, options.dead_after, options.binary) == (20, 60, True)
     assert (options.alive_by_pong, options.write_within) == (False, None)
-    strict = Carriage("varint", 100, attrs.evolve(USE, alive_by_pong=True), write_within=10)
-    options = options_of(entry, strict)
+    assert (options.any_text, options.drop_other) == (False, False)
+    use = attrs.evolve(USE, alive_by_pong=True, any_text=True, drop_other=True)
+    options = options_of(entry, Carriage("varint", 100, use, write_within=10))
     assert (options.alive_by_pong, options.write_within) == (True, 10)
+    assert (options.any_text, options.drop_other) == (True, True)
     assert options.headers == {"authorization": "Bearer secret"}
     assert options.authorize is None
     assert "secret" not in repr(options)

@@ -126,6 +126,22 @@ def test_a_text_is_utf8_however_it_is_cut() -> None:
     assert watching.violation.code == 1007
 
 
+def test_a_text_may_be_any_bytes_where_its_reader_sees_to_them() -> None:
+    watching = Guard(masked=False, binary=False, limit=LIMIT, any_text=True)
+    watching.feed(frame(0x1, b"a\xff"))
+    assert (list(watching.taken), watching.violation) == ([b"a\xff"], None)
+
+
+@pytest.mark.parametrize(("drop", "code"), [(False, 1003), (True, None)])
+def test_a_message_of_the_other_kind_ends_it_with_a_word_or_without(
+    drop: bool, code: int | None
+) -> None:
+    watching = Guard(masked=False, binary=False, limit=LIMIT, drop_other=drop)
+    watching.feed(frame(0x2, b"binary"))
+    assert watching.violation is not None
+    assert watching.violation.code == code
+
+
 @pytest.mark.parametrize("size", [LIMIT - 1, LIMIT])
 def test_up_to_the_limit(size: int) -> None:
     watching = guard()

@@ -215,6 +215,14 @@ async def test_text_is_utf8_both_ways(autojump_clock: MockClock) -> None:
         assert "secret" not in str(caught.value)
 
 
+async def test_a_message_of_the_other_kind_may_end_the_link_without_a_word() -> None:
+    async with served(attrs.evolve(OPTIONS, binary=False, drop_other=True)) as (link, bare):
+        await bare.send(b"binary")
+        with pytest.raises(LinkBroken, match="only text messages"):
+            await link.receive()
+        assert await bare.next() is None
+
+
 async def test_a_close_payload_that_is_none_gets_1002(autojump_clock: MockClock) -> None:
     async with served() as (link, bare):
         await bare.stream.send_all(bare.frames._serialize_frame(Opcode.CLOSE, b"\x03"))

@@ -446,6 +446,7 @@ async def test_w_9_2_a_close(
     await bench.open(runner)
     bench.give("close", "6", run="run_x", status=status)
     closing = await runner.said()
+    assert await bench.status() == ("running", "")
     await runner.say(answer.replace(b"{}", closing["id"].encode()))
     line = await bench.answer("6")
     assert (line["run"]["status"], line["run"]["error"]) == ends == await bench.status()

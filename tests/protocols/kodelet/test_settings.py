@@ -24,7 +24,7 @@ def test_the_carriage_is_the_genuine_one(carriage: Any) -> None:
     assert (use.binary, use.path) == (False, "/api/runner/v1/connect")
     assert use.subprotocols == ("kodelet.runner.v1.jsonrpc",)
     assert (use.ping_every, use.dead_after, use.alive_by_pong) == (30, 45, True)
-    assert carriage.write_within == 10
+    assert (use.any_text, use.drop_other, carriage.write_within) == (True, True, 10)
 
 
 @pytest.mark.parametrize(("every", "pings"), [(44.0, 44.0), (45.0, 30.0), (90.0, 30.0)])

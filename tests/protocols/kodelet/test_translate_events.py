@@ -11,6 +11,7 @@ from fleetgate.core.events import MAX_BODY, Reason, RunState, Stream
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import translate_events as te
 from fleetgate.protocols.kodelet.errors import RpcError, with_reason
+from fleetgate.protocols.kodelet.structs import write
 from fleetgate.protocols.kodelet.wire import Structured, ToolExecuted, ToolResult
 
 
@@ -102,6 +103,18 @@ def test_what_cannot_be_read(structured: Any) -> None:
         te.read_executed({"result": {"structured": structured}})
     with pytest.raises(Malformed):
         te.read_update({"result": {"structured": structured}})
+
+
+@pytest.mark.parametrize("parts", ["x", [5], [{"text": 1}], [{"image_url": {}}]])
+def test_parts_that_cannot_be_read(parts: Any) -> None:
+    with pytest.raises(Malformed, match="contentParts"):
+        te.read_executed({"result": {"contentParts": parts}})
+
+
+def test_parts_are_kept_as_go_writes_them() -> None:
+    part = {"type": "image", "image_url": "data:", "mime_type": "image/png"}
+    read = te.read_executed({"result": {"contentParts": [{**part, "detail": "", "future": 1}]}})
+    assert write(read)["result"]["contentParts"] == [part]
 
 
 @pytest.mark.parametrize(
