@@ -14,7 +14,7 @@ from fleetgate.core.commands import Prompt, RunSpec
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import TrioClock, hub_on
 from fleetgate.core.ids import WorkerId
-from fleetgate.core.journal.api import Journal, JournalFailing, Write
+from fleetgate.core.journal.api import Done, Journal, JournalFailing, Write
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.routing import Route
 from fleetgate.core.worker import Liveness
@@ -25,8 +25,9 @@ from fleetgate.gateway.house import INSTANCES, MEMORY, MOST_REMEMBERED, STOP_WIT
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenHouse, plain_adapter
 from fleetgate.protocols import api
+from fleetgate.protocols.kodelet import ADAPTER as kodelet_adapter
 from fleetgate.transports.api import Link, LinkError, Options
-from fleetgate.transports.open import open_dialer
+from fleetgate.transports.open import open_dialer, open_listener
 
 ADAPTERS = {"plain": plain_adapter()}
 GUI = Entry("north", "gui", "plain", "memory:gui", True, PlainSettings())
@@ -137,6 +138,54 @@ async def test_what_is_too_long_is_not_remembered(home: Home) -> None:
         assert await (await home.dial("gui")).receive() == b"on"
         nursery.cancel_scope.cancel()
     assert await home.journal.notes(MEMORY) == {}
+
+
+async def test_what_cannot_be_remembered_is_never_spoken_of(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(writes: Sequence[Write], done: Done, *, may_fail: bool = False) -> None:
+        trio.lowlevel.current_trio_token().run_sync_soon(done, JournalFailing("disk full"))
+
+    async with trio.open_nursery() as nursery:
+        adapters = {"plain": plain_adapter(make=Rememberer)}
+        house = House(home.hub, home.journal, TrioClock(), adapters, SeenHouse(), nursery)
+        await house.apply(config(GUI))
+        monkeypatch.setattr(home.journal, "enqueue", fail)
+        link = await home.dial("gui")
+        with pytest.raises((trio.EndOfChannel, LinkError)):
+            await link.receive()
+        nursery.cancel_scope.cancel()
+    assert await home.journal.notes(MEMORY) == {}
+
+
+async def test_a_runner_that_is_killed_in_its_first_link_knows_its_id(home: Home) -> None:
+    """Nothing can be done when we are killed: its id is durable when it is first used."""
+    side = kodelet_adapter.northbound
+    entry = Entry("north", "plane", "kodelet", "memory:plane", False, side.settings())
+    used: list[dict[str, bytes]] = []
+    heard = trio.Event()
+
+    async def be_a_control_plane(link: Link) -> None:
+        await link.receive()
+        await link.send(
+            b'{"jsonrpc":"2.0","id":"runner:1","result":'
+            b'{"runnerId":"runner_given","generation":1,"heartbeatIntervalMs":1000}}'
+        )
+        assert b'"runnerId":"runner_given"' in await link.receive()
+        used.append(dict(await home.journal.notes(MEMORY)))
+        heard.set()
+
+    options = Options(limit=8 << 20, subprotocols=("kodelet.runner.v1.jsonrpc",))
+    async with trio.open_nursery() as nursery, open_listener("memory:plane", options) as listener:
+        nursery.start_soon(listener.serve, be_a_control_plane)
+        adapters = {"kodelet": kodelet_adapter}
+        house = House(home.hub, home.journal, TrioClock(), adapters, SeenHouse(), nursery)
+        await house.apply(config(entry))
+        with trio.fail_after(10):
+            await heard.wait()
+        nursery.cancel_scope.cancel()
+    (kept,) = used
+    assert kept["plane"].endswith(b" runner_given")
 
 
 async def test_routes_change_with_the_config(home: Home) -> None:
