@@ -8,6 +8,7 @@ from typing import Final
 import trio
 
 from fleetgate.core.commits import readable
+from fleetgate.core.errors import RunNotFound
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import Journal
@@ -57,7 +58,7 @@ class Follower:
     async def __anext__(self) -> Sequence[Recorded]:
         """The next events, at least one. Cancelled, the cursor stands where it stood.
 
-        Raises: `Unavailable`: the journal cannot be read now.
+        Raises: `Unavailable`: the journal cannot be read now; `RunNotFound`: the run was forgotten.
         """
         while True:
             await self.wait()
@@ -93,9 +94,16 @@ class Follower:
                 batch = await self._journal.read(
                     self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE
                 )
+                if not batch:
+                    await self._check_known()
         self._reach(batch)
         self._all_read = not batch
         return batch
+
+    async def _check_known(self) -> None:
+        """Nothing is there: that is all there is of the run, unless it was forgotten meanwhile."""
+        if not self._all_read and await self._journal.get(self._run) is None:
+            raise RunNotFound(f"run {self._run} was forgotten; its events are not kept any more")
 
     def take_recent(self) -> Sequence[Recorded]:
         """What comes next, where it is still in memory; else nothing."""

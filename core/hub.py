@@ -1,9 +1,8 @@
 """The trio engine: the one place where runs, workers and the journal meet.
 
-Everything that changes a run goes through here, on one thread. A command is decided,
-put in line for the journal, and answered once durable (I2). A worker's event is
-numbered, put in line, and shown to followers and confirmed to the worker once durable
-(I1, I3). Nothing here knows a wire format.
+Everything that changes a run goes through here, on one thread. A command is decided, put in line
+for the journal, and answered once durable (I2). A worker's event is numbered, put in line, and
+shown to followers and confirmed to the worker once durable (I1, I3). It knows no wire format.
 """
 
 from __future__ import annotations
@@ -39,6 +38,7 @@ from fleetgate.core.notes import Notes
 from fleetgate.core.orders import Orders
 from fleetgate.core.questions import Questions
 from fleetgate.core.receiver import Heard, Receiver
+from fleetgate.core.retention import Retention
 from fleetgate.core.roster import Port, Roster, Worker, remembered
 from fleetgate.core.run import Run, decide
 from fleetgate.core.slots import Slot
@@ -109,6 +109,7 @@ class Hub:
             self._ledger, self._roster.sessions, self._starts, self._crew, self._command
         )
         self._denials = Denials(lambda link, pool: self.router.denies(link, pool), self._order)
+        self.retention = Retention(self._ledger)
         self._journal = journal
         self._nursery: trio.Nursery | None = None
 
@@ -379,8 +380,8 @@ class Hub:
     def start(self, nursery: trio.Nursery) -> None:
         """Work in `nursery` until it is cancelled."""
         self._nursery = nursery
-        nursery.start_soon(self._timers.run)
-        nursery.start_soon(self._ledger.publish)
+        for work in (self._timers.run, self._ledger.publish, self.retention.run):
+            nursery.start_soon(work)
         for slot in self._ledger.slots.values():
             self._denials.look(slot)
 

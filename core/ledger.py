@@ -57,6 +57,8 @@ class Ledger:
         self.clock = clock
         self.limits = limits
         self.slots: dict[RunId, Slot] = {}
+        self.full = False
+        """The journal has reached its size, and nothing of it may be forgotten."""
         self._visible = visible
         self._commits = Commits(journal, limits)
         self._turns: WeakValueDictionary[RunId, trio.Semaphore] = WeakValueDictionary()
@@ -111,6 +113,10 @@ class Ledger:
                 wanted, after=which.after, items=None if limit is None else limit + 1
             )
         return RunList(tuple(found[:limit]), limit is not None and len(found) > limit)
+
+    def in_hand(self, id: RunId) -> bool:
+        """Whether the run is open, or just being changed."""
+        return id in self.slots or id in self._turns
 
     async def seen(self, id: RunId) -> Run:
         """A run as committed, open or ended.

@@ -49,6 +49,19 @@ class Limits:
     of its own, before they are `lost`; for any at all before they expire. An accepted run always
     ends (I5)."""
 
+    keep_ended: int | None = None
+    """How long a run that has ended, and whose controller has acknowledged its last event, is
+    kept; then it is forgotten. None: for good. Its id is free again from then on (I6)."""
+
+    keep_unacknowledged: int | None = None
+    """The same for one whose controller has not, as none does whose protocol has no word for
+    that. None: for good."""
+
+    journal_size: int | None = None
+    """Bytes of the journal. Above it runs as of `keep_ended` are forgotten before their time, those
+    that ended first; where none is left a start is refused `resource_exhausted`, and runs
+    that are open go on. None: no limit."""
+
     end_margin: int = 30 * SECOND
     """How long after its timeout a run may take to end at a worker before the hub ends it:
     a process is given 10 s after TERMINATE, and links have delays."""

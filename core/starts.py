@@ -107,6 +107,11 @@ class Starts:
         return slot, verdict.events
 
     def _check_room(self) -> None:
+        if self._ledger.full:
+            raise ResourceExhausted(
+                "the journal has reached journal_size, and no run of it may be forgotten yet; "
+                "raise it, or wait for runs to end and be acknowledged"
+            )
         limit = self._ledger.limits.open_runs
         if len(self._ledger.slots) + len(self._pending) > limit:
             raise ResourceExhausted(

@@ -17,7 +17,7 @@ import trio
 
 from fleetgate.core.answers import Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
-from fleetgate.core.errors import Unavailable
+from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, WorkerId
@@ -287,7 +287,7 @@ class Driver:
         except TooMany as error:
             self._close(api.Close(1008, str(error)))
 
-    def _unreadable(self, refusal: Unavailable) -> None:
+    def _unreadable(self, refusal: Refusal) -> None:
         self._close(api.Close(1011, refusal.message))
 
     def _deliver(self, batch: Sequence[Recorded]) -> None:

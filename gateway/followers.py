@@ -7,7 +7,7 @@ from typing import Final
 
 import trio
 
-from fleetgate.core.errors import Unavailable
+from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Recorded
 from fleetgate.core.follow import Follower
 from fleetgate.core.hub import Hub
@@ -25,14 +25,15 @@ class TooMany(Exception):
 
 class Followers:
     """Delivers followed runs batch by batch, each as fast as the outbox takes them. `failed`
-    is told where the journal cannot be read; that run is not followed any more."""
+    is told where the journal cannot be read, or has forgotten the run; that run is not followed
+    any more."""
 
     def __init__(
         self,
         hub: Hub,
         outbox: Outbox,
         deliver: Callable[[Sequence[Recorded]], None],
-        failed: Callable[[Unavailable], None],
+        failed: Callable[[Refusal], None],
     ) -> None:
         self._hub = hub
         self._outbox = outbox
@@ -109,5 +110,5 @@ class Followers:
                 finally:
                     self._fetching.release()
                 self._tell()
-        except Unavailable as refusal:
+        except Refusal as refusal:
             self._failed(refusal)

@@ -33,6 +33,8 @@ class Said(Enum):
     DRAIN_OVERDUE = ("drain_overdue", "warning")
     JOURNAL_FAILING = ("journal_failing", "error")
     JOURNAL_RECOVERED = ("journal_recovered", "info")
+    JOURNAL_FULL = ("journal_full", "error")
+    JOURNAL_HAS_ROOM = ("journal_has_room", "info")
     CONFIG_RELOADED = ("config_reloaded", "info")
     CONFIG_REFUSED = ("config_refused", "error")
     CONFIG_NEEDS_RESTART = ("config_needs_restart", "warning")

@@ -156,6 +156,14 @@ class GatewayObserver:
         note = "new work is refused; what was accepted waits, and is kept"
         self.log.say(Said.JOURNAL_FAILING, reason=failing, note=note)
 
+    def journal_full(self, full: bool) -> None:
+        """The journal has reached its size and nothing of it may go; or it is below it again."""
+        if full:
+            note = "new work is refused until runs may be forgotten; those that are open go on"
+            self.log.say(Said.JOURNAL_FULL, note=note)
+        else:
+            self.log.say(Said.JOURNAL_HAS_ROOM, note="new work is accepted again")
+
     def reloaded(self) -> None:
         """A new config is at work."""
         self.counters.count("reloads")

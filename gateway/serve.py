@@ -46,6 +46,10 @@ class ServeObserver(HouseObserver, Protocol):
         """Commits begin to fail, or (None) succeed again."""
         ...
 
+    def journal_full(self, full: bool) -> None:
+        """The journal has reached its size and nothing of it may go; or it is below it again."""
+        ...
+
     def reloaded(self) -> None:
         """A new config is at work."""
         ...
@@ -65,7 +69,16 @@ class Admin(Protocol):
     async def __call__(self, gateway: Gateway, *, task_status: trio.TaskStatus[None]) -> None: ...
 
 
-FIXED = ("journal", "name", "admin", "lost_after", "open_runs")
+FIXED = (
+    "journal",
+    "name",
+    "admin",
+    "lost_after",
+    "open_runs",
+    "keep_ended",
+    "keep_unacknowledged",
+    "journal_size",
+)
 """Settings of `[gateway]` that a reload does not change."""
 
 
@@ -146,6 +159,7 @@ async def serve(
         trio.open_nursery() as nursery,
     ):
         journal.watch(observer.journal_changed)
+        hub.retention.changed = observer.journal_full
         house = House(hub, journal, clock, adapters, observer, nursery)
         gateway = Gateway(config, house, load, observer)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:

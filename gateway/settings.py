@@ -36,6 +36,13 @@ class GatewaySettings:
     """How long runs wait for a worker that is away before they are lost."""
     open_runs: int = Limits().open_runs
     """How many runs may be open, those that wait for a worker among them."""
+    keep_ended: float = 0.0
+    """How long a run that has ended is kept once its controller has acknowledged all of it; 0 is
+    for good, here and below."""
+    keep_unacknowledged: float = 0.0
+    """How long one is kept whose controller has not."""
+    journal_size: int = 0
+    """Bytes above which ended runs are forgotten before their time; 0 is no limit."""
     log_level: LogLevel = "info"
 
     @property
@@ -54,7 +61,13 @@ class GatewaySettings:
 
     def limits(self) -> Limits:
         """The hub's limits as set here."""
-        return Limits(open_runs=self.open_runs, lost_after=nanos(self.lost_after))
+        return Limits(
+            open_runs=self.open_runs,
+            lost_after=nanos(self.lost_after),
+            keep_ended=nanos(self.keep_ended) or None,
+            keep_unacknowledged=nanos(self.keep_unacknowledged) or None,
+            journal_size=self.journal_size or None,
+        )
 
 
 def read_settings(table: object, path: Path, base: FilePath) -> GatewaySettings:
@@ -102,6 +115,14 @@ def _is_private(address: str) -> bool:
     return place.loopback if isinstance(place, TcpPlace) else bool(place and place.path)
 
 
+def _wrong_keeping(seconds: float) -> str | None:
+    known = 0 <= seconds <= MAX_SECONDS
+    return None if known else f"expected seconds, up to {MAX_SECONDS}, or 0 for good"
+
+
+LEAST_SIZE: Final = 1 << 20
+"""An empty journal has some sixty kilobytes; one that is all but full at once helps nobody."""
+
 _RULES: Final[Mapping[str, Callable[[Any], str | None]]] = {
     "journal": _wrong_journal,
     "name": _unless(
@@ -115,6 +136,12 @@ _RULES: Final[Mapping[str, Callable[[Any], str | None]]] = {
         lambda seconds: 0 < seconds <= MAX_SECONDS, f"expected seconds above 0, up to {MAX_SECONDS}"
     ),
     "open_runs": _unless(lambda number: number > 0, "expected a number above 0"),
+    "keep_ended": _wrong_keeping,
+    "keep_unacknowledged": _wrong_keeping,
+    "journal_size": _unless(
+        lambda size: size == 0 or size >= LEAST_SIZE,
+        f"expected 0, for no limit, or {LEAST_SIZE} or more bytes",
+    ),
 }
 """What is wrong with a value that has the right type, if anything is."""
 

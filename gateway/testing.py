@@ -101,6 +101,10 @@ class SeenHouse:
         """Commits fail, or succeed again."""
         self.said.append(("journal", failing))
 
+    def journal_full(self, full: bool) -> None:
+        """The journal has reached its size, or is below it again."""
+        self.said.append(("journal_full", full))
+
     def reloaded(self) -> None:
         """A new config is at work."""
         self.said.append(("reloaded", None))

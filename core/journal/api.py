@@ -78,7 +78,24 @@ class PutNote:
     value: bytes | None
 
 
-Write: TypeAlias = PutRun | Append | PutOrder | PutKey | MarkOrder | PutNote
+@attrs.frozen(slots=True)
+class ForgetRun:
+    """Forget a run that has ended, with all that is known of it; its id is free again. One that
+    is not there is forgotten already, an open one is a conflict. Its events cannot be read from
+    then on; what they take is given back by `FreeForgotten`."""
+
+    run: RunId
+
+
+@attrs.frozen(slots=True)
+class FreeForgotten:
+    """Give back some of what forgotten runs took: little enough to delay nobody. See
+    `Journal.unfreed`."""
+
+
+Write: TypeAlias = (
+    PutRun | Append | PutOrder | PutKey | MarkOrder | PutNote | ForgetRun | FreeForgotten
+)
 
 Done: TypeAlias = Callable[[Exception | None], None]
 """Called in the trio thread, in the order of the writes: with None once they are durable,
@@ -217,6 +234,19 @@ class Journal(ABC):
     @abstractmethod
     async def knows(self, run: RunId, key: str) -> bool:
         """Whether a command key of a run, open or ended, was put and not forgotten."""
+
+    @abstractmethod
+    async def ended(self, before: int, *, acknowledged: bool, items: int) -> Sequence[RunId]:
+        """Runs that ended before an instant, the earliest first, at most `items`: those whose
+        controllers have acknowledged their last event, or those whose have not."""
+
+    @abstractmethod
+    async def used(self) -> int:
+        """Bytes that it takes, without room that it has for more."""
+
+    @abstractmethod
+    async def unfreed(self) -> bool:
+        """Whether forgotten runs still take something."""
 
     @abstractmethod
     async def notes(self, space: str) -> Mapping[str, bytes]:

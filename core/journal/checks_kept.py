@@ -9,6 +9,8 @@ from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import (
     Append,
+    ForgetRun,
+    FreeForgotten,
     Journal,
     JournalConflict,
     MarkOrder,
@@ -240,6 +242,43 @@ async def check_notes(open_journal: OpenJournal) -> None:
         same(await journal.notes("a"), {"x": b"3"}, "notes, one replaced, one forgotten")
         same(await journal.notes("b"), {"x": b"2"}, "notes of another space")
         same(await journal.notes("none"), {}, "notes of no space")
+
+
+async def check_forgetting(open_journal: OpenJournal) -> None:
+    """A run that has ended is forgotten whole, an open one never; its id is free again."""
+    async with open_journal("forgetting") as journal:
+        kept, old = make_run("kept"), make_run("old", created=5)
+        await journal.commit([PutRun(kept), Append(kept.id, make_events(kept.id, 1, 3), 3)])
+        for run, acknowledged in ((old, 1), (make_run("new", created=7), 1), (make_run("x"), 0)):
+            await end_run(journal, run, acknowledged)
+            await journal.commit([PutKey(run.id, "key", OrderNumber(1))])
+        ended_ = await journal.ended(1_000, acknowledged=True, items=9)
+        same(list(ended_), [old.id, RunId("gui/new")], "runs that ended, the earliest first")
+        same(list(await journal.ended(16, acknowledged=True, items=9)), [old.id], "those before")
+        same(list(await journal.ended(1_000, acknowledged=True, items=1)), [old.id], "the first")
+        same(list(await journal.ended(1_000, acknowledged=False, items=9)), ["gui/x"], "the others")
+        await _refused_as_open(journal, kept.id)
+        await journal.commit([ForgetRun(old.id), ForgetRun(RunId("no/run"))])
+        same(await journal.get(old.id), None, "a run that was forgotten")
+        same(await all_events(journal, old.id), (), "its events")
+        same(await journal.knows(old.id, "key"), False, "its keys")
+        await end_run(journal, make_run("old", created=9), acknowledged=0)
+        before = await journal.used()
+        while await journal.unfreed():
+            await journal.commit([FreeForgotten()])
+        true(await journal.used() <= before, "no more than before in use once it is free")
+        names = ["gui/kept", "gui/new", "gui/old", "gui/x"]
+        same([run.id for run in await journal.find(RunFilter())], names, "runs that are there")
+        same(len(await all_events(journal, kept.id)), 3, "events of another run")
+        same(len(await all_events(journal, old.id)), 1, "events of the new run of that id")
+
+
+async def _refused_as_open(journal: Journal, run: RunId) -> None:
+    try:
+        await journal.commit([ForgetRun(run)])
+    except JournalConflict:
+        return
+    raise AssertionError("an open run was forgotten")
 
 
 async def check_reopened(open_journal: OpenJournal) -> None:

@@ -16,6 +16,8 @@ import trio
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.journal.api import (
+    ForgetRun,
+    FreeForgotten,
     JournalConflict,
     JournalFailing,
     MarkOrder,
@@ -27,7 +29,15 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.journal.queued import QueuedJournal, committing
 from fleetgate.core.journal.records import decode_event, decode_order, decode_run
-from fleetgate.core.journal.rows import EventRows, OrderRow, Row, RunRow, Standing, conflict_of
+from fleetgate.core.journal.rows import (
+    EventRows,
+    OrderRow,
+    Row,
+    RunRow,
+    Standing,
+    conflict_of,
+    size,
+)
 from fleetgate.core.run import Run
 
 
@@ -44,6 +54,10 @@ class _Kept:
     def run(self) -> Run:
         row = self.row
         return decode_run(row.id, row.last_seq, row.native_seq, row.record, row.specs)
+
+    def size(self) -> int:
+        """Bytes of its records."""
+        return size(self.row) + sum(map(len, self.events)) + sum(map(len, self.orders.values()))
 
     def open_run(self) -> OpenRun:
         orders = tuple(
@@ -84,11 +98,11 @@ class MemoryJournal(QueuedJournal):
 
     def _conflict(self, rows: Sequence[Row]) -> JournalConflict | None:
         """Why `rows` cannot be put one after the other; asked before the first of them is."""
-        stood: dict[RunId, Standing] = {}
+        stood: dict[RunId, Standing | None] = {}
         for row in rows:
-            if isinstance(row, MarkOrder | PutNote):
+            if isinstance(row, MarkOrder | PutNote | FreeForgotten):
                 continue
-            id = row.run if isinstance(row, OrderRow | PutKey) else row.id
+            id = row.run if isinstance(row, OrderRow | PutKey | ForgetRun) else row.id
             known = stood.get(id, self._standing(id))
             conflict = conflict_of(row, known)
             if conflict is not None:
@@ -98,6 +112,8 @@ class MemoryJournal(QueuedJournal):
                     stood[id] = Standing(row.last_seq, row.open)
                 case EventRows():
                     stood[id] = Standing(row.last, row.run is None or row.run.open)
+                case ForgetRun():
+                    stood[id] = None
                 case OrderRow() | PutKey():
                     pass
         return None
@@ -126,6 +142,10 @@ class MemoryJournal(QueuedJournal):
                 self._mark(row)
             case PutNote():
                 self._note(row)
+            case ForgetRun():
+                self._runs.pop(row.run, None)
+            case FreeForgotten():
+                pass
             case _:
                 assert_never(row)
 
@@ -188,6 +208,21 @@ class MemoryJournal(QueuedJournal):
         await trio.lowlevel.checkpoint()
         kept = self._runs.get(run)
         return kept is not None and key in kept.keys
+
+    async def ended(self, before: int, *, acknowledged: bool, items: int) -> Sequence[RunId]:
+        await trio.lowlevel.checkpoint()
+        rows = [kept.row for kept in self._runs.values() if not kept.row.open]
+        found = [row for row in rows if row.ended < before and row.pending is not acknowledged]
+        found.sort(key=lambda row: row.ended)
+        return [row.id for row in found[:items]]
+
+    async def used(self) -> int:
+        await trio.lowlevel.checkpoint()
+        return sum(kept.size() for kept in self._runs.values())
+
+    async def unfreed(self) -> bool:
+        await trio.lowlevel.checkpoint()
+        return False
 
     async def notes(self, space: str) -> Mapping[str, bytes]:
         await trio.lowlevel.checkpoint()

@@ -85,7 +85,12 @@ def _order_lists(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-STEPS: Final[Sequence[Step]] = (_create, _order_lists)
+def _find_ended(connection: sqlite3.Connection) -> None:
+    """Runs are forgotten in the order in which they ended; those that are have ended at -1."""
+    connection.execute("CREATE INDEX runs_ended ON runs (pending, ended) WHERE NOT open")
+
+
+STEPS: Final[Sequence[Step]] = (_create, _order_lists, _find_ended)
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Step] = STEPS) -> None:

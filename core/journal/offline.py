@@ -131,7 +131,9 @@ def _verify(connection: sqlite3.Connection, seen: Seen) -> Iterator[Damage]:
             yield Damage(f"the file: {said}")
     if found:
         return  # what is read by a damaged index says nothing
-    for key, id in connection.execute("SELECT run, id FROM runs ORDER BY id").fetchall():
+    for key, id in connection.execute(
+        "SELECT run, id FROM runs WHERE ended >= 0 ORDER BY id"
+    ).fetchall():
         seen.runs += 1
         yield from _verify_run(connection, key, RunId(id), seen)
     yield from _strays(connection)

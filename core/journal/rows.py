@@ -14,6 +14,8 @@ import attrs
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.journal.api import (
     Append,
+    ForgetRun,
+    FreeForgotten,
     JournalConflict,
     MarkOrder,
     PutKey,
@@ -92,7 +94,9 @@ class Standing:
     open: bool
 
 
-Row: TypeAlias = RunRow | EventRows | OrderRow | PutKey | MarkOrder | PutNote
+Row: TypeAlias = (
+    RunRow | EventRows | OrderRow | PutKey | MarkOrder | PutNote | ForgetRun | FreeForgotten
+)
 
 
 def prepare(write: Write) -> Row:
@@ -117,6 +121,11 @@ def prepare(write: Write) -> Row:
             return write
         case PutNote():
             return _note(write)
+        case ForgetRun():
+            _check_text(write.run)
+            return write
+        case FreeForgotten():
+            return write
         case _:
             assert_never(write)
 
@@ -140,17 +149,21 @@ def size(row: Row) -> int:
             return ROW_SIZE + len(row.value or b"")
         case PutKey():
             return ROW_SIZE + len(row.key)
-        case MarkOrder():
+        case MarkOrder() | ForgetRun() | FreeForgotten():
             return ROW_SIZE
         case _:
             assert_never(row)
 
 
 def conflict_of(
-    row: RunRow | EventRows | OrderRow | PutKey, known: Standing | None
+    row: RunRow | EventRows | OrderRow | PutKey | ForgetRun, known: Standing | None
 ) -> JournalConflict | None:
     """How a row contradicts what the journal has of its run (None: nothing), or None where it
     does not. This is where I1 and the half of I5 that a journal sees are held."""
+    if isinstance(row, ForgetRun):
+        if known is None or not known.open:
+            return None
+        return JournalConflict(f"run {row.run} is open; only a run that has ended is forgotten")
     if isinstance(row, RunRow):
         last = 0 if known is None else known.last_seq
         if row.last_seq == last:

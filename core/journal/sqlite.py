@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, Seq
-from fleetgate.core.journal import tables
+from fleetgate.core.journal import forgetting, tables
 from fleetgate.core.journal.api import (
     JournalConflict,
     JournalError,
@@ -86,6 +86,15 @@ class SqliteJournal(ThreadedJournal):
 
     async def knows(self, run: RunId, key: str) -> bool:
         return await self._read(tables.knows, run, key)
+
+    async def ended(self, before: int, *, acknowledged: bool, items: int) -> Sequence[RunId]:
+        return await self._read(forgetting.ended, before, acknowledged, items)
+
+    async def used(self) -> int:
+        return await self._read(forgetting.used)
+
+    async def unfreed(self) -> bool:
+        return await self._read(forgetting.unfreed)
 
     async def notes(self, space: str) -> Mapping[str, bytes]:
         return await self._read(tables.notes, space)

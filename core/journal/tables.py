@@ -11,6 +11,8 @@ from typing import Final, assert_never
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.journal.api import (
+    ForgetRun,
+    FreeForgotten,
     JournalConflict,
     MarkOrder,
     OpenOrder,
@@ -19,6 +21,7 @@ from fleetgate.core.journal.api import (
     PutNote,
     RunFilter,
 )
+from fleetgate.core.journal.forgetting import forget, free
 from fleetgate.core.journal.records import decode_event, decode_order, decode_run
 from fleetgate.core.journal.rows import (
     EventRows,
@@ -128,6 +131,11 @@ def _write(connection: sqlite3.Connection, row: Row) -> None:
             _write_key(connection, row)
         case MarkOrder():
             connection.execute(_SETTLED if row.settled else _SENT, (row.run, row.number))
+        case ForgetRun():
+            if not forget(connection, row.run):
+                raise _conflict(connection, row, row.run)
+        case FreeForgotten():
+            free(connection)
         case PutNote(space, key, None):
             connection.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, key))
         case PutNote(space, key, value):
@@ -212,7 +220,9 @@ def _key(cursor: sqlite3.Cursor) -> int | None:
 
 
 def _conflict(
-    connection: sqlite3.Connection, row: RunRow | EventRows | OrderRow | PutKey, id: RunId
+    connection: sqlite3.Connection,
+    row: RunRow | EventRows | OrderRow | PutKey | ForgetRun,
+    id: RunId,
 ) -> JournalConflict:
     rows = connection.execute("SELECT last_seq, open FROM runs WHERE id = ?", (id,)).fetchall()
     conflict = conflict_of(row, Standing(rows[0][0], bool(rows[0][1])) if rows else None)
@@ -259,7 +269,7 @@ def find(
     items: int | None = None,
 ) -> list[Run]:
     """As `Journal.find`."""
-    wanted = ["id > ?"]
+    wanted = ["id > ?", "ended >= 0"]  # the second leaves out what is forgotten
     values: list[str | int] = [after]
     if which.link is not None:
         wanted.append("link = ?")

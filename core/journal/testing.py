@@ -29,6 +29,7 @@ CHECKS: Final[Sequence[Check]] = (
     kept.check_orders,
     kept.check_keys,
     kept.check_notes,
+    kept.check_forgetting,
     line.check_room,
     line.check_leaving,
     line.check_closed,

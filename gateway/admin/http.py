@@ -17,6 +17,7 @@ import attrs
 import h11
 import trio
 
+from fleetgate.core.errors import Refusal
 from fleetgate.gateway.render import Line, encode
 
 MAX_HEAD: Final = 16 * 1024
@@ -259,6 +260,8 @@ class HttpConnection:
         try:
             await stream.write(self._send_data)
         except (trio.BrokenResourceError, trio.TooSlowError):
+            return False
+        except Refusal:  # as of a run that was forgotten meanwhile: whoever asks again is told
             return False
         except Exception as error:
             self._fault(error)

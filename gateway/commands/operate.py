@@ -93,6 +93,8 @@ def _alarm(journal: Line) -> Iterator[str]:
             "Until it can, new runs are refused, and nothing that workers report is "
             "acknowledged or shown."
         )
+    if journal.get("full"):
+        yield "THE JOURNAL HAS REACHED ITS SIZE: new runs are refused until runs may be forgotten."
 
 
 _LINKS: Final[tuple[Column, ...]] = (

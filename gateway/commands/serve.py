@@ -113,6 +113,7 @@ def status_line(gateway: Gateway, counters: Counters) -> Line:
             "items": pressure.items,
             "bytes": pressure.size,
             "failing": pressure.failing,
+            "full": gateway.house.hub.retention.full,
         },
         "entries": [
             *(_entry_line(keeper) for keeper in gateway.house.keepers),

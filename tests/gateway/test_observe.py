@@ -113,6 +113,8 @@ def test_every_call_of_the_observers_says_its_word() -> None:
     gateway.drain_overdue(3.0)
     gateway.journal_changed("the disk is full")
     gateway.journal_changed(None)
+    gateway.journal_full(True)
+    gateway.journal_full(False)
     gateway.reloaded()
     gateway.needs_restart(("name",))
     assert [line["event"] for line in _lines(stream)] == [
@@ -125,6 +127,8 @@ def test_every_call_of_the_observers_says_its_word() -> None:
         "drain_overdue",
         "journal_failing",
         "journal_recovered",
+        "journal_full",
+        "journal_has_room",
         "config_reloaded",
         "config_needs_restart",
     ]

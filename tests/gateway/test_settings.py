@@ -40,6 +40,31 @@ def test_limits_are_the_hubs_with_what_is_set() -> None:
     assert (chosen.lost_after, chosen.open_runs) == (500_000_000, 3)
 
 
+def test_0_keeps_for_good_and_has_no_limit() -> None:
+    usual = GatewaySettings("memory:").limits()
+    assert (usual.keep_ended, usual.keep_unacknowledged, usual.journal_size) == (None, None, None)
+    chosen = GatewaySettings(
+        "memory:", keep_ended=60, keep_unacknowledged=0.5, journal_size=1 << 20
+    ).limits()
+    assert (chosen.keep_ended, chosen.keep_unacknowledged) == (60_000_000_000, 500_000_000)
+    assert chosen.journal_size == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("keep_ended", -1, "expected seconds, up to 1000000000, or 0 for good"),
+        ("keep_unacknowledged", 1e10, "expected seconds, up to 1000000000, or 0 for good"),
+        ("journal_size", 4096, "expected 0, for no limit, or 1048576 or more bytes"),
+        ("journal_size", -1, "expected 0, for no limit, or 1048576 or more bytes"),
+    ],
+)
+def test_what_is_kept_has_its_bounds(key: str, value: float, said: str) -> None:
+    with pytest.raises(Flawed) as caught:
+        read_settings({"journal": "memory:", key: value}, ("gateway",), BASE)
+    assert [(flaw.path[-1], flaw.message) for flaw in caught.value.flaws] == [(key, said)]
+
+
 @pytest.mark.parametrize("admin", ["10.0.0.1:80", ":80", "0.0.0.0:80", "unix:", "here"])
 def test_an_admin_socket_that_others_reach_is_refused(admin: str) -> None:
     with pytest.raises(Flawed) as caught:

@@ -10,6 +10,7 @@ from fleetgate.core.journal import api
 
 WRITES: tuple[type[Any], ...] = get_args(api.Write)
 WAITING = {"wait_room", "commit", "read", "get", "find", "open_runs", "knows", "notes"}
+WAITING |= {"ended", "used", "unfreed"}
 """Calls that may wait for the storage; every other one returns at once."""
 
 
@@ -20,7 +21,7 @@ def test_the_union_holds_every_write_of_the_module() -> None:
         if isinstance(value, type)
         and attrs.has(value)
         and value.__module__ == api.__name__
-        and name.startswith(("Put", "Append", "Mark"))
+        and name.startswith(("Put", "Append", "Mark", "Forget", "Free"))
     }
 
 

@@ -73,6 +73,15 @@ class HandJournal(QueuedJournal):
     async def knows(self, run: RunId, key: str) -> bool:
         raise NotImplementedError
 
+    async def ended(self, before: int, *, acknowledged: bool, items: int) -> Sequence[RunId]:
+        raise NotImplementedError
+
+    async def used(self) -> int:
+        raise NotImplementedError
+
+    async def unfreed(self) -> bool:
+        raise NotImplementedError
+
     async def notes(self, space: str) -> Mapping[str, bytes]:
         raise NotImplementedError
 

@@ -25,9 +25,17 @@ from hypothesis import strategies as st
 from fleetgate.core.drawing import USUAL, examples
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal import sqlite, tables
-from fleetgate.core.journal.api import Append, Journal, PutNote, PutRun, Write
+from fleetgate.core.journal.api import (
+    Append,
+    ForgetRun,
+    FreeForgotten,
+    Journal,
+    PutNote,
+    PutRun,
+    Write,
+)
 from fleetgate.core.journal.migrations import migrate
-from fleetgate.core.journal.samples import make_events, make_run
+from fleetgate.core.journal.samples import ended, make_events, make_run
 from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.core.journal.torn import (
     Deed,
@@ -288,6 +296,40 @@ def test_a_journal_that_does_not_sync_is_found_out(pragma: str, tmp_path: Path) 
     cut = max(at for at, deed in enumerate(log, 1) if deed == Mark(2))
     assert found_in(left_by(log[:cut], all_of), history) == 2
     assert found_in(left_by(log[:cut], nothing), history) < 2
+
+
+async def forget_one(path: Path, disk: Recorder) -> None:
+    """Two runs that have ended; one is forgotten, and what it took is freed."""
+    async with open_sqlite_journal(path) as journal:
+        for run in RUNS[:2]:
+            events = make_events(run.id, 1, 3, 5000)
+            await journal.commit([PutRun(run), Append(run.id, events, 3, ended(run, 3))])
+        disk.mark(1)
+        await journal.commit([ForgetRun(RUNS[0].id)])
+        disk.mark(2)
+        await journal.commit([FreeForgotten()])
+        disk.mark(3)
+
+
+def test_i2_a_run_is_forgotten_whole_or_not_at_all_wherever_the_power_goes(tmp_path: Path) -> None:
+    disk, random = Recorder(), Random(1)
+    with sqlite_on(disk), patch("os.fsync", partial(sync, disk, tmp_path)):
+        trio.run(forget_one, tmp_path / FILE, disk)
+    start = disk.log.index(Mark(1)) + 1
+    for cut in range(start, len(disk.log) + 1):
+        past = disk.log[:cut]
+        left = left_by(past, by_chance(random))
+        with (
+            TemporaryDirectory() as folder,
+            closing(sqlite.connect(put(Path(folder), left) / FILE)) as connection,
+        ):
+            found = [len(tables.read(connection, run.id, 0, 9, 1 << 20)) for run in RUNS[:2]]
+            known = [tables.get(connection, run.id) is not None for run in RUNS[:2]]
+            rows = connection.execute("SELECT count(*) FROM events").fetchone()
+        assert found[1:] == [3]
+        assert found[0] == (3 if known[0] else 0)
+        assert promised_in(past) < 2 or not known[0]
+        assert promised_in(past) < 3 or rows == (3,)
 
 
 def test_i2_a_commit_that_nobody_was_told_of_is_shown_only_once_it_is_safe(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import trio
 import trio.testing
 
+from fleetgate.core.errors import RunNotFound
 from fleetgate.gateway.admin.http import (
     BODY_WITHIN,
     HEAD_WITHIN,
@@ -339,6 +340,21 @@ async def test_a_stream_ends_when_its_peer_goes_away() -> None:
         assert await peer.chunk() == b"{}\n"
         await peer.stream.aclose()
         await cancelled.wait()
+
+
+async def test_a_stream_that_is_refused_in_its_midst_is_cut_and_no_fault() -> None:
+    async def half(request: Request) -> Stream:
+        async def write(send: Send) -> None:
+            await send(b"{}\n")
+            raise RunNotFound("it was forgotten")
+
+        return Stream(write)
+
+    faults: list[Exception] = []
+    async with _served(half, faults) as peer:
+        await peer.ask(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n")
+        assert await peer.rest() == b"3\r\n{}\n\r\n"
+        assert faults == []
 
 
 async def test_a_stream_that_fails_has_no_end_that_looks_like_one() -> None:
