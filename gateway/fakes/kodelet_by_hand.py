@@ -17,7 +17,13 @@ from fleetgate.core import commands as c
 from fleetgate.core.errors import InvalidArgument
 from fleetgate.core.ids import RunId
 from fleetgate.gateway.fakes import kodelet_operations as ops
-from fleetgate.gateway.fakes.kodelet_plane import Plane, PlaneConnection, run_line, runner_line
+from fleetgate.gateway.fakes.kodelet_plane import (
+    MOST_RUNS,
+    Plane,
+    PlaneConnection,
+    run_line,
+    runner_line,
+)
 from fleetgate.gateway.fakes.lines import LineWriter
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.gateway.fakes.unread import Unread
@@ -131,6 +137,8 @@ class ByHand:
         denied = self._act(link, begin)
         if denied is None:
             self._owners[id] = operation.run
+            if len(self._owners) > MOST_RUNS:
+                del self._owners[next(iter(self._owners))]
         return self._ends(id, pending, denied)
 
     def call(self, id: str, operation: ops.Call) -> Answer:

@@ -9,7 +9,7 @@ from fleetgate.protocols.api import Close, RemoteProtocolError
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import go_json, structs
 from fleetgate.protocols.kodelet.errors import RpcError
-from fleetgate.protocols.kodelet.go_json import has, is_object, member
+from fleetgate.protocols.kodelet.go_json import has, is_object, member, trim
 from fleetgate.protocols.kodelet.wire import (
     ABSENT,
     Failure,
@@ -45,10 +45,10 @@ def _message(value: Any) -> Message:
     method, id = member(given, "method"), member(given, "id")
     if method is not None and not isinstance(method, str):
         raise Malformed("method: expected a string")
-    if id is not None and not (isinstance(id, str) and id.strip()):
+    if id is not None and not (isinstance(id, str) and trim(id)):
         raise Malformed("id: expected a string that is not blank")
     error = _error(member(given, "error"))
-    if method and (method.strip() or not has(given, "result")):
+    if method and (trim(method) or not has(given, "result")):
         return _request(given, id, method, error)
     return _response(given, id, error)
 
@@ -62,7 +62,7 @@ def _error(value: Any) -> RpcError | None:
 def _request(
     given: Mapping[str, Any], id: str | None, method: str, error: RpcError | None
 ) -> Message:
-    if not method.strip():
+    if not trim(method):
         raise Malformed("method: expected a name")
     if has(given, "result") or error is not None:
         raise Malformed("a request has neither result nor error")

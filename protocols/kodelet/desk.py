@@ -14,6 +14,7 @@ from fleetgate.protocols.api import NO_STEPS, Opening, Steps
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import errors, metadata, wire
 from fleetgate.protocols.kodelet.errors import INTERNAL, RpcError
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.handling import Refused, check, handle, read_params
 from fleetgate.protocols.kodelet.lifecycle import dispatch
 from fleetgate.protocols.kodelet.open_runs import OpenRuns
@@ -154,7 +155,7 @@ class Desk:
     # --- calls
 
     def _execute(self, id: str, asked: wire.ToolExecute, now: int) -> Steps:
-        if not (asked.tool_call_id.strip() and asked.name.strip()):
+        if not (trim(asked.tool_call_id) and trim(asked.name)):
             raise Refused(errors.CALL_NEEDS)
         run = self._ready(asked.run_id)
         tool = next((each for each in self._settings.tools if each.name == asked.name), None)
@@ -199,7 +200,7 @@ class Desk:
 
     def _command(self, id: str, asked: wire.CommandExecute, now: int) -> Steps:
         run = self._ready(asked.run_id)
-        message = asked.message.strip()
+        message = trim(asked.message)
         if not message.startswith("/"):
             self._peer.succeed(id, wire.CommandResult())
             return NO_STEPS
@@ -208,7 +209,7 @@ class Desk:
         if command is None:
             said = f"slash command '/{name[:256]}' is not available in the pinned run manifest"
             raise Refused(RpcError(INTERNAL, said))
-        given: Mapping[str, Json] = {"text": text.strip()}
+        given: Mapping[str, Json] = {"text": trim(text)}
         call = wire.ToolExecute(run.id, f"command {id}", name, given)
         return self._start(id, run, command, call, now)
 

@@ -7,6 +7,7 @@ from typing import Final
 import attrs
 
 from fleetgate.core.json import Json
+from fleetgate.protocols.kodelet.go_json import trim
 
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
@@ -36,7 +37,7 @@ class RpcError:
         """The reason in `data`; empty where there is none that is known."""
         data = self.data
         reason = data.get("reason") if isinstance(data, dict) else None
-        text = reason.strip() if isinstance(reason, str) else ""
+        text = trim(reason) if isinstance(reason, str) else ""
         return text if text in _REASONS else ""
 
 

@@ -21,6 +21,10 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 _ESCAPED_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"}
 _ESCAPED: Final = str.maketrans({**_ESCAPES, "\u2029": "\\u2029"})
+_SPACE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 _LONGEST_INTEGER: Final = 20
 """Characters of -2^63 and of 2^64-1."""
 
@@ -143,6 +147,11 @@ def _unspelt(value: Json) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_unspelt(each) for each in value]
     return float(value) if isinstance(value, Spelt) else value
+
+
+def trim(text: str) -> str:
+    """Without the white space at either end. Python takes U+001C to U+001F for space, too."""
+    return text.strip(_SPACE)
 
 
 def finite(value: Json) -> bool:

@@ -309,7 +309,7 @@ class Leases:
         lease = self._leases.get(id)
         if lease is None:
             return NO_STEPS
-        if what == _CLEANUP.strip():
+        if what == _CLEANUP.rstrip():
             return self.give_up(lease, "context deadline exceeded", now)
         if lease.closing:
             return NO_STEPS

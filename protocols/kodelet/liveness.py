@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.state import HEARTBEAT_STATES, OPENING, RunPhase
 from fleetgate.protocols.kodelet.wire import Heartbeat, ManifestChanged
 
@@ -32,7 +33,7 @@ class Liveness:
         if not self._is_mine(beat.runner_id, beat.generation):
             return None
         self.last = now
-        self.digest = beat.manifest_digest.strip()
+        self.digest = trim(beat.manifest_digest)
         runs = _runs(beat)
         if runs is None or beat.state not in HEARTBEAT_STATES:
             return None
@@ -66,7 +67,7 @@ class Liveness:
 
     def _is_mine(self, runner_id: str, generation: int) -> bool:
         return (
-            bool(runner_id.strip())
+            bool(trim(runner_id))
             and generation > 0
             and (runner_id, generation) == (self.runner_id, self.generation)
         )
@@ -77,7 +78,7 @@ def _runs(beat: Heartbeat) -> frozenset[str] | None:
     listed = beat.active_run_ids or ()
     if not listed:
         return frozenset({beat.active_run_id} - {""})
-    if any(not run.strip() for run in listed) or len(set(listed)) != len(listed):
+    if any(not trim(run) for run in listed) or len(set(listed)) != len(listed):
         return None
     if beat.active_run_id and beat.active_run_id not in listed:
         return None

@@ -13,7 +13,7 @@ import attrs
 from fleetgate.core.json import Json
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import structs
-from fleetgate.protocols.kodelet.go_json import canonical, is_tuple
+from fleetgate.protocols.kodelet.go_json import canonical, is_tuple, trim
 from fleetgate.protocols.kodelet.structs import field
 from fleetgate.protocols.strict import expect
 
@@ -177,7 +177,7 @@ def check(manifest: Manifest, opened: Opened, reserved: Iterable[str]) -> str | 
 def _check_tools(tools: Iterable[Tool], reserved: frozenset[str]) -> str | None:
     seen: set[str] = set()
     for tool in tools:
-        if not tool.name.strip():
+        if not trim(tool.name):
             return "runner manifest contains a tool without a name"
         if tool.name in reserved:
             return f"runner tool {tool.name} collides with a reserved control-plane tool"
@@ -192,9 +192,9 @@ def _check_tools(tools: Iterable[Tool], reserved: frozenset[str]) -> str | None:
 def _check_system(system: SystemInformation | None) -> str | None:
     if system is None:
         return None
-    if not system.platform.strip():
+    if not trim(system.platform):
         return "runner manifest system information is missing its platform"
-    if not system.os_version.strip():
+    if not trim(system.os_version):
         return "runner manifest system information is missing its OS version"
     if not _is_date(system.date):
         return "runner manifest system information has an invalid date"
@@ -215,7 +215,7 @@ def check_contexts(manifest: Manifest) -> str | None:
     """What the environment finds wrong with the context files, once a run is open."""
     seen: set[str] = set()
     for file in manifest.context_files or ():
-        if not file.path.strip():
+        if not trim(file.path):
             return "runner manifest contains a context file without a path"
         if file.path in seen:
             return f"runner manifest contains duplicate context file {file.path}"

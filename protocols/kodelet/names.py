@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from base64 import urlsafe_b64encode
 
+from fleetgate.protocols.kodelet.go_json import trim
+
 
 def derive(prefix: str, size: int, *parts: str) -> str:
     """`prefix` and `size` bytes of a digest of the parts, in unpadded base64url. The same parts
@@ -20,7 +22,7 @@ def encoded(data: bytes) -> str:
 
 def runner_id(instance: str, host: str, workspace: str) -> str:
     """A runner's id at the entry `instance`, from its identity (W 7.2)."""
-    return derive("runner_", 12, "runner", instance, host.strip(), workspace.strip())
+    return derive("runner_", 12, "runner", instance, trim(host), trim(workspace))
 
 
 def host_id(instance: str) -> str:

@@ -30,6 +30,7 @@ from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, wire
 from fleetgate.protocols.kodelet.desk import Desk
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, remember, without_id
 from fleetgate.protocols.kodelet.open_runs import OpenRuns
 from fleetgate.protocols.kodelet.openings import Takes, no_time
@@ -188,7 +189,7 @@ class RunnerConnection(Connection):
             registered = read(wire.Registered, answer.result)
         except Malformed as malformed:
             return (Close(None, f"the registration's result cannot be read: {malformed}"),)
-        if not registered.runner_id.strip() or registered.generation <= 0:
+        if not trim(registered.runner_id) or registered.generation <= 0:
             return (Close(None, "the registration's result has no runnerId or no generation"),)
         return self._begin(registered, now)
 

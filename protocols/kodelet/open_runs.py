@@ -10,6 +10,7 @@ from fleetgate.protocols.kodelet.errors import (
     RpcError,
     invalid,
 )
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.operation import OpenRun
 from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.wire import RunOpen
@@ -76,9 +77,9 @@ class OpenRuns:
 
 
 def _wrong_names(asked: RunOpen, settings: RunnerSettings) -> RpcError | None:
-    if not asked.run_id.strip():
+    if not trim(asked.run_id):
         return invalid("runId is required")
-    if not asked.conversation_id.strip():
+    if not trim(asked.conversation_id):
         return invalid("conversationId is required")
     limit = settings.run_id_limit
     for name, value in (("runId", asked.run_id), ("conversationId", asked.conversation_id)):

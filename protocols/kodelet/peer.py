@@ -25,6 +25,7 @@ from fleetgate.protocols.kodelet.errors import (
     RESULT_OVERSIZE,
     RpcError,
 )
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.lanes import Lanes
 from fleetgate.protocols.kodelet.settings import PeerSettings
 from fleetgate.protocols.kodelet.state import CONTROL
@@ -180,7 +181,7 @@ class Peer:
     def _cancel(self, params: Any) -> None:
         """The caller gave up. Whatever cannot be read, or is unknown, is passed over."""
         try:
-            id = structs.read(OperationCancel, params).request_id.strip()
+            id = trim(structs.read(OperationCancel, params).request_id)
         except Malformed:
             return
         pool = self._inbound.get(id)

@@ -10,6 +10,7 @@ from fleetgate.core.events import ApprovalResolved, Decision, Diagnosed
 from fleetgate.protocols.api import NO_STEPS, Record, Steps
 from fleetgate.protocols.kodelet import errors, ui, wire
 from fleetgate.protocols.kodelet.errors import invalid
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.handling import Refused, read_params
 from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.peer import Called, Peer
@@ -54,7 +55,7 @@ class Proxy:
         method = called.method
         call = read_params(wire.UiCall, called)
         question = read_question(method, call.request)
-        if not call.run_id.strip():
+        if not trim(call.run_id):
             raise Refused(invalid("runId is required"))
         lease = self._leases.get(call.run_id)
         if lease is None or not lease.active:

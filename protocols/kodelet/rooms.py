@@ -22,6 +22,7 @@ from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import errors
 from fleetgate.protocols.kodelet import workspace as ws
 from fleetgate.protocols.kodelet.errors import INTERNAL, RpcError
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.handling import Refused, check, read_params
 from fleetgate.protocols.kodelet.names import derive
 from fleetgate.protocols.kodelet.peer import Called, Peer
@@ -213,7 +214,7 @@ class Rooms:
         )
 
     def _found(self, session: str) -> _Work:
-        if not session.strip():
+        if not trim(session):
             raise Refused(ws.NO_SESSION_ID)
         if self._terminal is None or session != self._session:
             raise Refused(ws.NO_SESSION)

@@ -37,6 +37,7 @@ from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, wire
 from fleetgate.protocols.kodelet.errands import Errands
 from fleetgate.protocols.kodelet.errors import RpcError, invalid
+from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.handling import Refused, check, handle, read_params
 from fleetgate.protocols.kodelet.lease import Hook
 from fleetgate.protocols.kodelet.leases import Leases
@@ -228,7 +229,7 @@ class ControlPlaneConnection(Connection):
             return self._not_registered(_refused(answer))
         asked, link = self._asked, self._opening.link
         own = self._own_id()
-        shown = asked.runner_id.strip()
+        shown = trim(asked.runner_id)
         known = {worker.info.id for worker in answer.workers}
         if shown and (shown != own or f"{link}/{own}" not in known):
             if f"{link}/{own}" in known:
@@ -249,7 +250,7 @@ class ControlPlaneConnection(Connection):
             return self._not_registered(_refused(answer))
         generation = answer.epoch
         self._phase = Phase.REGISTERED
-        digest = self._asked.manifest_digest.strip()
+        digest = trim(self._asked.manifest_digest)
         self._errands.offered = self._asked.capabilities
         self.leases.concurrent = self._asked.capabilities.concurrent_runs
         id = self.leases.runner
@@ -365,7 +366,7 @@ def _anonymous(asked: wire.Register) -> str:
         "workspace.path": asked.workspace.path,
         "workspace.name": asked.workspace.name,
     }
-    return next((name for name, value in identity.items() if not value.strip()), "")
+    return next((name for name, value in identity.items() if not trim(value)), "")
 
 
 def _refused(answer: Answer) -> RpcError:

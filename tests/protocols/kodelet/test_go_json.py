@@ -122,3 +122,11 @@ def test_w_4_4_numbers_keep_their_spelling_until_they_go_to_the_core() -> None:
 def test_what_has_no_spelling_of_its_own_is_left_alone() -> None:
     value = go_json.load(b'{"a":[1,2.5,"x",null]}')
     assert go_json.unspelt(value) is value
+
+
+@given(st.text(st.sampled_from("a \t\x1c\x1d\x1e\x1f\x85\xa0\u2003\u3000\u200b\ufeff"), max_size=6))
+def test_white_space_is_what_go_takes_for_it(text: str) -> None:
+    """As Python, but for four control characters."""
+    hidden = text.translate({0x1C + at: 0xE000 + at for at in range(4)})
+    shown = {0xE000 + at: 0x1C + at for at in range(4)}
+    assert go_json.trim(text) == hidden.strip().translate(shown)
