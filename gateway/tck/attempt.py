@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any, Protocol, TypeVar
 
 import trio
 
+from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.tck.peer import Patience, Peer, RawPeer, Skipped, Unmet
 from fleetgate.gateway.tck.seen import Seen, Show, show_with
 from fleetgate.protocols.explaining import Speaker
@@ -51,11 +53,20 @@ class Attempt:
     target_dials = False
     """Whether links come from the target."""
 
-    def __init__(self, target: Target, given: Any, patience: Patience, seen: Seen) -> None:
+    def __init__(
+        self,
+        target: Target,
+        given: Any,
+        patience: Patience,
+        seen: Seen,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
         self.target = target
         self.given = given
         self.patience = patience
         self.seen = seen
+        self.clock = clock or Clock()
+        """Now, in Unix nanoseconds."""
         self.stack = AsyncExitStack()
         self.notes: list[str] = []
         """What it has to say beside the verdict."""

@@ -77,9 +77,11 @@ async def open_worker(entry: Entry, script: Script, state: Path) -> AsyncGenerat
 
 
 @asynccontextmanager
-async def open_controller(entry: Entry) -> AsyncGenerator[Small, None]:
+async def open_controller(
+    entry: Entry, seen: SeenHouse | None = None
+) -> AsyncGenerator[Small, None]:
     """A fake that asks for runs, at its entry's address."""
-    async with open_small(entry, "tck", "memory:", SeenHouse()) as small:
+    async with open_small(entry, "tck", "memory:", seen or SeenHouse()) as small:
         yield small
 
 

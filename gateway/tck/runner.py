@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import attrs
 import trio
 
+from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.tck.attempt import Attempt, Target
 from fleetgate.gateway.tck.peer import Patience, Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Kit, Requirement, Tier
@@ -95,6 +96,7 @@ class Runner:
     given: Any
     patience: Patience = Patience()
     started: Starter | None = None
+    clock: Clock = attrs.field(factory=Clock)
 
     async def attempt(self, requirement: Requirement) -> Result:
         """Try one."""
@@ -102,15 +104,17 @@ class Runner:
             why = "it ends the target, which the kit can start again only if given --start"
             return Result(requirement, Verdict.SKIP, why)
         seen, began = Seen(), trio.current_time()
-        attempt = self.kit.attempt(self.target, self.given, self.patience, seen)
+        attempt = self.kit.attempt(self.target, self.given, self.patience, seen, self.clock)
         attempt.target_dials = not self.kit.listens
         verdict, reason = Verdict.PASS, ""
         with trio.move_on_after(self.patience.whole) as scope:
-            verdict, reason = await self._tried(requirement, attempt)
+            try:
+                verdict, reason = await self._tried(requirement, attempt)
+            finally:  # inside the scope: an attempt's resources may have scopes of their own
+                with trio.move_on_after(self.patience.within, shield=True):
+                    await attempt.close()
         if scope.cancelled_caught:
             verdict, reason = Verdict.FAIL, f"it was not over after {self.patience.whole:g} s"
-        with trio.move_on_after(self.patience.within):
-            await attempt.close()
         if requirement.ends and self.started is not None:
             await self.started.stop()
         took = trio.current_time() - began

@@ -77,20 +77,36 @@ def _filled(text: str, details: Mapping[str, str]) -> str:
 
 
 class DialledTarget:
-    """A target that listens."""
+    """A target that listens. Its links live in the nursery: what they open there must not be
+    closed in the middle of what a requirement has open."""
 
-    def __init__(self, address: str, options: Options, wants: Asking) -> None:
+    def __init__(
+        self, address: str, options: Options, wants: Asking, nursery: trio.Nursery
+    ) -> None:
         self.address = address
         self._options = options
         self._wants = wants
+        self._nursery = nursery
 
     async def link(self, stack: AsyncExitStack, arrive: float, **changes: Any) -> Link:
         """Dial it."""
+        over = trio.Event()
         options = attrs.evolve(self._options, **changes)
-        dialer = await stack.enter_async_context(open_dialer(self.address, options))
-        link = await dialer.dial()
-        stack.push_async_callback(link.close, None)
+        link: Link = await self._nursery.start(self._hold, options, over)
+        stack.callback(over.set)
         return link
+
+    async def _hold(
+        self,
+        options: Options,
+        over: trio.Event,
+        task_status: trio.TaskStatus[Link] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        async with open_dialer(self.address, options) as dialer:
+            link = await dialer.dial()
+            task_status.started(link)
+            await over.wait()
+            await link.close(None)
 
     async def stream(self, stack: AsyncExitStack) -> trio.abc.Stream | None:
         """Connect to it."""
@@ -162,13 +178,17 @@ async def open_target(
 
     Raises: `AddressError`, `ListenFailed`.
     """
-    if kit.listens:
-        check_address(address, options, listener=False)
-        yield DialledTarget(address, options, wants)
-        return
-    async with open_listener(address, options) as listener, trio.open_nursery() as nursery:
-        target = AwaitedTarget(listener.addresses[0], wants)
-        nursery.start_soon(listener.serve, target.handle)
+    async with AsyncExitStack() as stack:
+        target: DialledTarget | AwaitedTarget
+        if kit.listens:
+            check_address(address, options, listener=False)
+            nursery = await stack.enter_async_context(trio.open_nursery())
+            target = DialledTarget(address, options, wants, nursery)
+        else:
+            listener = await stack.enter_async_context(open_listener(address, options))
+            nursery = await stack.enter_async_context(trio.open_nursery())
+            target = AwaitedTarget(listener.addresses[0], wants)
+            nursery.start_soon(listener.serve, target.handle)
         yield target
         nursery.cancel_scope.cancel()
 

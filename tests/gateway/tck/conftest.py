@@ -63,3 +63,35 @@ async def client(folder: Path) -> AsyncIterator[Runner]:
         wants = Asked(small, a_prompt)
         async with open_target(kit, address, kit.options(given), wants) as target:
             yield Runner(kit, target, given)
+
+
+@pytest.fixture
+async def host(folder: Path) -> AsyncIterator[Runner]:
+    """The kit for rvbox hosts, at ours."""
+    kit, address = kit_of("rvbox", "client"), "memory:host"
+    settings = adapters(())["rvbox"].northbound.settings(client_id="host-1")
+    entry = Entry("north", "server", "rvbox", address, False, settings)
+    script = load_script(str(EXAMPLES / "rvbox-client.toml"))
+    given = kit.given()
+    async with (
+        open_worker(entry, script, folder),
+        open_target(kit, address, kit.options(given), Wants({})) as target,
+    ):
+        yield Runner(kit, target, given)
+
+
+def a_line(details: Mapping[str, str]) -> c.RunSpec:
+    return c.RunSpec(c.ShellCommand(line=details["line"]), interactive=True)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Runner]:
+    """The kit for rvbox servers, at ours."""
+    kit, address = kit_of("rvbox", "server"), "memory:server"
+    settings = adapters(())["rvbox"].southbound.settings()
+    entry = Entry("south", "hosts", "rvbox", address, True, settings)
+    given = kit.given()
+    async with open_controller(entry) as small:
+        wants = Asked(small, a_line)
+        async with open_target(kit, address, kit.options(given), wants) as target:
+            yield Runner(kit, target, given)

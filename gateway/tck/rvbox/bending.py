@@ -1,0 +1,76 @@
+"""Bends of envelopes, for tests of the kits: what a peer says, with a member changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from fleetgate.gateway.tck.testing import Change
+from fleetgate.protocols.api import RemoteProtocolError
+from fleetgate.protocols.rvbox import codec
+from fleetgate.protocols.rvbox import wire as w
+
+
+def _bent(become: Callable[[w.Envelope], Sequence[w.Envelope]]) -> Change:
+    def bend(frame: bytes) -> Sequence[bytes]:
+        try:
+            envelope = codec.decode(frame)
+        except RemoteProtocolError:
+            return (frame,)
+        became = become(envelope)
+        same = len(became) == 1 and became[0] is envelope
+        return (frame,) if same else tuple(map(codec.encode, became))
+
+    return bend
+
+
+def _part(envelope: w.Envelope, kind: type[Any]) -> Any:
+    """Its payload, or the event in it, if it is of this kind."""
+    payload = envelope.payload
+    if isinstance(payload, kind):
+        return payload
+    event = payload.event if isinstance(payload, w.CommandEvent) else None
+    return event if isinstance(event, kind) else None
+
+
+def change(
+    kind: type[Any], *, session: str | None = None, generation: int | None = None, **members: Any
+) -> Change:
+    """Payloads, or events, of this kind have other members; envelopes another fence."""
+
+    def become(envelope: w.Envelope) -> Sequence[w.Envelope]:
+        part = _part(envelope, kind)
+        if part is None:
+            return (envelope,)
+        made = attrs.evolve(part, **members)
+        payload = made if part is envelope.payload else attrs.evolve(envelope.payload, event=made)
+        id = envelope.session_id if session is None else session
+        number = envelope.session_generation if generation is None else generation
+        return (w.Envelope(id, number, payload),)
+
+    return _bent(become)
+
+
+def lifecycle(old: int, new: int) -> Change:
+    """A lifecycle is said for another."""
+
+    def become(envelope: w.Envelope) -> Sequence[w.Envelope]:
+        part = _part(envelope, w.LifecycleChanged)
+        if part is None or part.lifecycle != old:
+            return (envelope,)
+        event = attrs.evolve(part, lifecycle=new)
+        return (attrs.evolve(envelope, payload=attrs.evolve(envelope.payload, event=event)),)
+
+    return _bent(become)
+
+
+def leave_out(kind: type[Any]) -> Change:
+    """Payloads, or events, of this kind do not arrive."""
+    return _bent(lambda envelope: () if _part(envelope, kind) is not None else (envelope,))
+
+
+def repeat(kind: type[Any]) -> Change:
+    """Payloads, or events, of this kind arrive twice."""
+    return _bent(lambda envelope: (envelope,) * (1 if _part(envelope, kind) is None else 2))
