@@ -129,14 +129,17 @@ class Slot:
 
     def timed(self, source: Source | None, now: int) -> Source | None:
         """The source as events of it are recorded now: with a time that does not fall within the
-        run, once its worker has said any."""
+        run, once its worker has said any. What it said without one before counts as when that was
+        recorded."""
         said = None if source is None else source.time
+        if said is not None and not self.clock and self.run.accepted:
+            said = max(said, self.last_time)
         if said is None and not self.clock:
             return source
         self.clock = max(self.clock, now if said is None else said)
         if source is None:
             return Source(Epoch(0), None, self.clock)
-        return source if said == self.clock else attrs.evolve(source, time=self.clock)
+        return source if source.time == self.clock else attrs.evolve(source, time=self.clock)
 
     def number(self, event: Event, now: int, source: Source | None) -> Recorded:
         """Take the run's next number for `event`.

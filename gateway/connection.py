@@ -27,6 +27,7 @@ from fleetgate.gateway.asking import Asking
 from fleetgate.gateway.bulk import ShortWay
 from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.gate import Gate
+from fleetgate.gateway.last_words import last_words
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.remembering import Remember, forget, keep
 from fleetgate.gateway.speaking import Speaker, WorkerStep
@@ -143,7 +144,7 @@ class Driver:
             self._over = True
             self._asking.stop()
             with trio.CancelScope(shield=True):
-                await self._link.close(goodbye)
+                await self._link.close(*last_words(self._closing, self._link, goodbye))
             if self._closing is not None:
                 reason = self._closing.reason
             await self._farewell(reason)
@@ -358,9 +359,8 @@ class Driver:
             await self._outbox.wait_idle()
         # The reader ends with the link, and this nursery with the reader: the goodbye is said
         # all the same. The link bounds it.
-        code = closing.status if self._link.speaks_status else closing.code
         with trio.CancelScope(shield=True):
-            await self._link.close(closing.code if code is None else code, closing.reason)
+            await self._link.close(*last_words(closing, self._link, None))
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 

@@ -281,6 +281,10 @@ async def test_usage_is_asked_of_the_node(fleet: Fleet, client: Client) -> None:
         asked.type = 7
         (await call())
         assert answers[1].error == "unsupported command type 7"
+        asked.type, asked.session_id = 1, "elsewhere"
+        came, details = await refusal(client.ask("Command", asked, runtime.NodeCommandResponse))
+        assert (came, details[:19]) == (grpc.StatusCode.NOT_FOUND, "session_not_found: ")
+        assert len(worker.port.questions) == 1
 
 
 async def test_nodes_are_watched(fleet: Fleet, client: Client) -> None:

@@ -13,6 +13,7 @@ from fleetgate.core.answers import Accepted, AccountList
 from fleetgate.core.errors import (
     Conflict,
     NoRoute,
+    NotAccepted,
     ResourceExhausted,
     RunNotFound,
     SessionNotFound,
@@ -244,6 +245,7 @@ def test_a_run_that_was_refused_has_no_start_and_ends_the_call_well() -> None:
         (Stopping("x"), "unavailable", 14),
         (ResourceExhausted("x"), "resource_exhausted", 8),
         (SessionNotFound("x"), "session_not_found", 5),
+        (NotAccepted("x"), "unsupported_adapter", 12),
         (Conflict("x"), "conflict", 6),
         (UnsupportedInput("x"), "unsupported_input", 12),
     ],

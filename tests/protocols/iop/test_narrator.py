@@ -15,6 +15,7 @@ from fleetgate.core import events as e
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState, Stream
 from fleetgate.core.ids import Epoch, RunId, SessionId
 from fleetgate.core.run import Run
+from fleetgate.core.slots import Slot
 from fleetgate.core.testing import events, outcomes
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
@@ -261,3 +262,26 @@ def test_the_worker_s_time_is_told_where_it_says_one_and_never_goes_back() -> No
         for told in narrator.tell(attrs.evolve(recorded, source=source)):
             times.append(told.timestamp)
     assert times == [START - 9, START, START, START + 5, START + 5, START + 5]
+
+
+@given(st.lists(st.none() | st.integers(-9, 9), min_size=2, max_size=9), st.data())
+def test_whoever_begins_in_the_middle_is_told_the_same_times(
+    said: list[int | None], data: st.DataObject
+) -> None:
+    """As the core records them: what the worker says, and what the gateway says in between."""
+    run = run_of()
+    slot = Slot(run)
+    slot.run = attrs.evolve(run, state=RunState.RUNNING)
+    slot.last_time = START
+    recorded: list[e.Recorded] = []
+    for at, offset in enumerate(said, 1):
+        source = e.Source(Epoch(1), at, None if offset is None else START + offset)
+        recorded.append(slot.number(e.TextProduced("x"), START + 5, slot.timed(source, START + 5)))
+        slot.run = attrs.evolve(slot.run, accepted=True)
+    whole = Narrator(run, "r1", started=True)
+    times = [told.timestamp for each in recorded for told in whole.tell(each)]
+    assert times == sorted(times)
+    after = data.draw(st.integers(0, len(said)))
+    late = Narrator(slot.run, "r1", started=True)
+    heard = [told.timestamp for each in recorded[after:] for told in late.tell(each)]
+    assert heard == times[after:]
