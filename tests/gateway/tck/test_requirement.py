@@ -7,7 +7,7 @@ import re
 import attrs
 import pytest
 
-from fleetgate.gateway.tck.kits import all_kits
+from fleetgate.gateway.tck.kits import all_kits, protocols
 from fleetgate.gateway.tck.requirement import Kit, Tier, Topic
 
 KITS = {f"{kit.protocol} {kit.side}": kit for kit in all_kits()}
@@ -64,7 +64,7 @@ def test_what_is_given_has_defaults_and_words(kit: Kit) -> None:
         assert field.metadata["words"], field.name
 
 
-@pytest.mark.parametrize("protocol", {kit.protocol for kit in all_kits()})
+@pytest.mark.parametrize("protocol", protocols())
 def test_there_are_enough(protocol: str) -> None:
     kits = [kit for kit in all_kits() if kit.protocol == protocol]
     assert sum(len(kit.requirements) for kit in kits) >= ENOUGH[protocol]
