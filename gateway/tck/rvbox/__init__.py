@@ -8,6 +8,8 @@ from typing import Final
 from fleetgate.gateway.tck.requirement import Kit
 from fleetgate.gateway.tck.rvbox import (
     client_commands,
+    client_control,
+    client_keeping,
     client_session,
     server_commands,
     server_session,
@@ -24,7 +26,12 @@ _CLIENT: Final = Kit(
     options=carried,
     given=HostGiven,
     attempt=HostAttempt,
-    topics=(client_session.TOPIC, client_commands.TOPIC),
+    topics=(
+        client_session.TOPIC,
+        client_commands.TOPIC,
+        client_control.TOPIC,
+        client_keeping.TOPIC,
+    ),
 )
 
 _SERVER: Final = Kit(

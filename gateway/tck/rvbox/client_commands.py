@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, Final
 
 from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
-from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, Server, expect_exit, runs
-from fleetgate.gateway.tck.rvbox.talk import VIOLATION, digest, expect_code, new_uuid
+from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, expect_exit, runs
+from fleetgate.gateway.tck.rvbox.talk import digest, expect_code
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
@@ -184,14 +183,6 @@ for _id, _how in REJECTED.items():
     _rejecting(_id, *_how)
 
 
-async def _buried(kit: HostAttempt, server: Server) -> w.CommandDispatch:
-    """A command whose exit is acknowledged."""
-    dispatch, events = await kit.done(server)
-    await server.ack(dispatch, len(events))
-    await server.settle()
-    return dispatch
-
-
 @TOPIC.must(
     "RVBOX-C-032",
     given="a command whose exit is acknowledged",
@@ -201,7 +192,7 @@ async def _buried(kit: HostAttempt, server: Server) -> w.CommandDispatch:
 )
 async def buried(kit: HostAttempt) -> None:
     server = await kit.opened()
-    dispatch = await _buried(kit, server)
+    dispatch = await kit.buried(server)
     await server.say(dispatch)
     expect_code(await server.answer(dispatch), Code.ALREADY_FINISHED)
     other = await server.dispatch(
@@ -210,258 +201,3 @@ async def buried(kit: HostAttempt) -> None:
         immutable_request_sha256=digest("other"),
     )
     expect_code(await server.answer(other), Code.CONFLICT)
-
-
-@TOPIC.must(
-    "RVBOX-C-033",
-    given=_ENDED,
-    when="an event beyond its last is acknowledged",
-    expect="AgentError PROTOCOL_VIOLATION with close_session, and close 1002",
-    source="rvbox 1, Commands: EventAck",
-)
-async def acked_beyond(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch, events = await kit.done(server)
-    await server.ack(dispatch, len(events) + 1)
-    await server.expect_error(Code.PROTOCOL_VIOLATION, VIOLATION)
-
-
-@TOPIC.must(
-    "RVBOX-C-034",
-    given=_ENDED,
-    when="acknowledgements of an unknown command come, and one lower than the last",
-    expect="that they are ignored",
-    source="rvbox 1, Further rules, Acks and events",
-)
-async def acked_idly(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch, _ = await kit.done(server)
-    await server.ack(dispatch, 2)
-    await server.say(w.EventAck(new_uuid(), 5))
-    await server.ack(dispatch, 1)
-    heard = await server.settle()
-    if any(isinstance(each, w.AgentError | w.CommandEvent) for each in heard):
-        raise Unmet("nothing", f"{heard[0]!r:.200} came")
-
-
-@TOPIC.must(
-    "RVBOX-C-035",
-    given=_RUNS,
-    when="it is signaled TERMINATE in its revision",
-    expect="an exit, CANCELED, within the time",
-    source="rvbox 1, Commands: SignalCommand; Further rules, Signals",
-)
-async def terminated(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch = await kit.holding(server)
-    await server.say(w.SignalCommand(dispatch.issue_uuid, 1, w.SignalKind.TERMINATE))
-    last = await server.until(w.CommandEvent, lambda each: isinstance(each.event, w.CommandExit))
-    expect_exit([last], Lifecycle.CANCELED)
-
-
-@TOPIC.must(
-    "RVBOX-C-036",
-    given=_RUNS,
-    when="it is signaled in another revision, or with a number that is no signal",
-    expect="AgentError CONFLICT, and INVALID_ARGUMENT, about it, and the session goes on",
-    source="rvbox 1, Commands: SignalCommand; Further rules, Errors",
-)
-async def bad_signals(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    uuid = (await kit.holding(server)).issue_uuid
-    await server.say(w.SignalCommand(uuid, 7, w.SignalKind.TERMINATE))
-    await server.expect_report(Code.CONFLICT, uuid)
-    await server.say(w.SignalCommand(uuid, 1, 99))
-    await server.expect_report(Code.INVALID_ARGUMENT, uuid)
-
-
-@TOPIC.must(
-    "RVBOX-C-037",
-    given=_RUNS,
-    when="it is dispatched in a higher revision",
-    expect="accepted in that one, which signals must name from then on",
-    source="rvbox 1, Commands: higher revision",
-)
-async def readdressed(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    first = await kit.holding(server)
-    again = await server.dispatch(issue_uuid=first.issue_uuid, spec=first.spec, command_revision=2)
-    await server.accepted(again)
-    await server.say(w.SignalCommand(first.issue_uuid, 1, w.SignalKind.TERMINATE))
-    await server.expect_report(Code.CONFLICT, first.issue_uuid)
-
-
-@TOPIC.must(
-    "RVBOX-C-038",
-    given=_OPEN,
-    when="a signal or input comes for a command that it does not know",
-    expect="AgentError NOT_FOUND about it, and the session goes on",
-    source="rvbox 1, Further rules, Errors",
-)
-async def nobody(kit: HostAttempt) -> None:
-    server, uuid = await kit.opened(), new_uuid()
-    await server.say(w.SignalCommand(uuid, 1, w.SignalKind.KILL))
-    await server.expect_report(Code.NOT_FOUND, uuid)
-    await server.say(w.StdinWrite(uuid, 1, b"x"))
-    await server.expect_report(Code.NOT_FOUND, uuid)
-
-
-@TOPIC.must(
-    "RVBOX-C-039",
-    given="a command with open_stdin",
-    when="write 1 comes, 1 again, and then 3",
-    expect="a stdin_ack through 1, nothing for the repeat, and AgentError OUT_OF_ORDER for the gap",
-    source="rvbox 1, Commands: Stdin",
-)
-async def written(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch = await kit.holding(server, kit.given.listen_line, open_stdin=True)
-    write = w.StdinWrite(dispatch.issue_uuid, 1, b"x", append_newline=True)
-    await server.say(write)
-    ack = await server.until(w.CommandEvent, lambda each: isinstance(each.event, w.StdinAck))
-    if ack.event != w.StdinAck(1):
-        raise Unmet("a stdin_ack through 1", f"{ack.event} came")
-    await server.say(write, w.StdinWrite(dispatch.issue_uuid, 3, b"y"))
-    await server.expect_report(Code.OUT_OF_ORDER, dispatch.issue_uuid)
-
-
-@TOPIC.must(
-    "RVBOX-C-040",
-    given="a command without open_stdin",
-    when="input comes for it",
-    expect="AgentError INVALID_ARGUMENT about it, and the session goes on",
-    source="rvbox 1, Commands: Stdin",
-)
-async def shut(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch = await kit.holding(server)
-    await server.say(w.StdinWrite(dispatch.issue_uuid, 1, b"x"))
-    await server.expect_report(Code.INVALID_ARGUMENT, dispatch.issue_uuid)
-
-
-@TOPIC.must(
-    "RVBOX-C-041",
-    given="a command that ended, of whose events two are acknowledged",
-    when="the link is lost, and the server's target says that it has those two",
-    expect="it in the snapshot, with its state, digest and last event; after the result, the "
-    "events from 3 on, in order",
-    source="rvbox 1, Session 6, 8",
-)
-async def resent(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch, events = await kit.done(server)
-    await server.ack(dispatch, 2)
-    server = await kit.again(server)
-    target = w.ReconcileTarget(dispatch.issue_uuid, 2, 1, digest())
-    state = (await server.snapshot([target])).get(dispatch.issue_uuid)
-    wanted = w.ReconcileCommandState(
-        dispatch.issue_uuid, Lifecycle.EXITED, len(events), 1, False, digest()
-    )
-    if state != wanted:
-        raise Unmet(f"{wanted} in the snapshot", f"{state} came")
-    await server.conclude()
-    await server.events(dispatch, first=3)
-
-
-@TOPIC.must(
-    "RVBOX-C-042",
-    given=_RUNS,
-    when="the link is lost, and the result tells to terminate it",
-    expect="no event of it any more, and no trace in the next snapshot",
-    source="rvbox 1, Session 7; Further rules, Reconcile",
-)
-async def given_up(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch = await kit.holding(server)
-    server = await kit.again(server)
-    if dispatch.issue_uuid not in await server.snapshot():
-        raise Unmet("the running command in the snapshot", "it is not there")
-    await server.conclude([dispatch.issue_uuid])
-    if any(isinstance(each, w.CommandEvent) for each in await server.settle()):
-        raise Unmet("no event of a command that was given up", "one came")
-    await _expect_gone(server, dispatch)
-
-
-async def _expect_gone(server: Server, dispatch: w.CommandDispatch) -> None:
-    state = (await server.snapshot()).get(dispatch.issue_uuid)
-    if state is not None and not state.tombstoned:
-        raise Unmet("that the command is forgotten", f"{state} is in the snapshot")
-
-
-@TOPIC.must(
-    "RVBOX-C-043",
-    given="a command that ended, and is not acknowledged",
-    when="the link is lost, and the result tells to discard it",
-    expect="no event of it any more, and no trace in the next snapshot",
-    source="rvbox 1, Session 7",
-)
-async def discarded(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch, _ = await kit.done(server)
-    server = await kit.again(server)
-    await server.snapshot()
-    await server.conclude((), [dispatch.issue_uuid])
-    if any(isinstance(each, w.CommandEvent) for each in await server.settle()):
-        raise Unmet("no event of a command that was discarded", "one came")
-    await _expect_gone(server, dispatch)
-
-
-@TOPIC.must(
-    "RVBOX-C-044",
-    given="a command whose exit is acknowledged",
-    when="a ReconcileRequest names it as a target",
-    expect="it in the snapshot, with tombstoned true; and in none that does not name it",
-    source="rvbox 1, Session 6",
-)
-async def tombstone(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    dispatch = await _buried(kit, server)
-    target = w.ReconcileTarget(dispatch.issue_uuid, 1, 1, digest())
-    state = (await server.snapshot([target])).get(dispatch.issue_uuid)
-    if state is None or not state.tombstoned:
-        raise Unmet("its tombstone in the snapshot", f"{state} came")
-    await server.conclude()
-    await server.settle()
-    if dispatch.issue_uuid in await server.snapshot():
-        raise Unmet("tombstones of targets only", "it came without being asked for")
-
-
-@TOPIC.must(
-    "RVBOX-C-045",
-    given=_OPEN,
-    when="a command with a script is dispatched, a chunk has a wrong sum, and then the script "
-    "comes whole",
-    expect="AWAITING_SCRIPT as its first event, AgentError CHECKSUM_MISMATCH, and the command runs "
-    "and ends",
-    source="rvbox 1, Commands: Script; Further rules, Scripts",
-)
-async def scripted(kit: HostAttempt) -> None:
-    text = f"{kit.given.line}\n".encode()
-    sum = hashlib.sha256(text).digest()
-    server = await kit.opened()
-    dispatch = await server.dispatch(spec=w.ExecutionSpec(w.ScriptRef(len(text), sum)))
-    await server.accepted(dispatch)
-    first = await server.event(dispatch)
-    if first.event != w.LifecycleChanged(Lifecycle.AWAITING_SCRIPT):
-        raise Unmet("AWAITING_SCRIPT", f"{first.event!r:.200} came")
-    uuid = dispatch.issue_uuid
-    await server.say(w.ScriptChunk(uuid, 0, text, digest("other")))
-    await server.expect_report(Code.CHECKSUM_MISMATCH, uuid)
-    await server.say(w.ScriptChunk(uuid, 0, text, sum), w.ScriptCommit(uuid, len(text), sum))
-    expect_exit(await server.events(dispatch, first=2))
-
-
-@TOPIC.must(
-    "RVBOX-C-046",
-    given="a command that expires while it waits for its script",
-    when="its queue_expiry_time passes",
-    expect="an exit, EXPIRED",
-    source="rvbox 1, Further rules, Scripts: queue expiry applies",
-)
-async def expired(kit: HostAttempt) -> None:
-    server = await kit.opened()
-    soon = kit.clock() + 2 * SECOND
-    spec = w.ExecutionSpec(w.ScriptRef(1, digest()))
-    dispatch = await server.dispatch(spec=spec, queue_expiry_time=soon)
-    await server.accepted(dispatch)
-    expect_exit(await server.events(dispatch), Lifecycle.EXPIRED)

@@ -162,6 +162,13 @@ class HostAttempt(Attempt):
         await server.accepted(dispatch)
         return dispatch, await server.events(dispatch)
 
+    async def buried(self, server: Server) -> w.CommandDispatch:
+        """A command whose exit is acknowledged."""
+        dispatch, events = await self.done(server)
+        await server.ack(dispatch, len(events))
+        await server.settle()
+        return dispatch
+
     async def holding(
         self, server: Server, line: str | None = None, **spec: Any
     ) -> w.CommandDispatch:

@@ -51,23 +51,6 @@ MUTANTS: Mutants = (
     ("RVBOX-C-023", rejected(Code.INTERNAL)),
     *((f"RVBOX-C-{id:03}", rejected(Code.INTERNAL)) for id in range(24, 33)),
     ("RVBOX-C-024", Bend(says=change(w.CommandAccepted, accepted=True))),
-    ("RVBOX-C-033", OPEN),
-    ("RVBOX-C-034", Bend(hears=change(w.EventAck, through_event_seq=99))),
-    ("RVBOX-C-035", Bend(says=change(w.CommandExit, lifecycle=4))),
-    ("RVBOX-C-036", OTHER_CODE),
-    ("RVBOX-C-036", Bend(says=change(w.AgentError, close_session=True))),
-    ("RVBOX-C-037", Bend(hears=change(w.SignalCommand, command_revision=2))),
-    ("RVBOX-C-038", OTHER_CODE),
-    ("RVBOX-C-039", Bend(says=change(w.StdinAck, through_write_seq=2))),
-    ("RVBOX-C-039", OTHER_CODE),
-    ("RVBOX-C-040", OTHER_CODE),
-    ("RVBOX-C-041", Bend(says=change(w.ReconcileSnapshot, retained_commands=()))),
-    ("RVBOX-C-042", Bend(hears=change(w.ReconcileResult, terminate_local_issue_uuids=()))),
-    ("RVBOX-C-043", Bend(hears=change(w.ReconcileResult, discard_local_terminal_issue_uuids=()))),
-    ("RVBOX-C-044", Bend(says=change(w.ReconcileSnapshot, retained_commands=()))),
-    ("RVBOX-C-045", OTHER_CODE),
-    ("RVBOX-C-045", Bend(says=lifecycle(1, 2))),
-    ("RVBOX-C-046", Bend(says=change(w.CommandExit, lifecycle=10))),
 )
 
 

@@ -1,0 +1,145 @@
+"""Acknowledgements, signals and input for a host's commands: "Commands", and "Further rules"."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fleetgate.gateway.tck.peer import Unmet
+from fleetgate.gateway.tck.requirement import Topic
+from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, expect_exit
+from fleetgate.gateway.tck.rvbox.talk import VIOLATION, new_uuid
+from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
+
+TOPIC: Final = Topic("control")
+
+_OPEN: Final = "a host with an open session"
+_RUNS: Final = "a command that runs and goes on"
+_ENDED: Final = "a command that has ended"
+
+
+@TOPIC.must(
+    "RVBOX-C-033",
+    given=_ENDED,
+    when="an event beyond its last is acknowledged",
+    expect="AgentError PROTOCOL_VIOLATION with close_session, and close 1002",
+    source="rvbox 1, Commands: EventAck",
+)
+async def acked_beyond(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    dispatch, events = await kit.done(server)
+    await server.ack(dispatch, len(events) + 1)
+    await server.expect_error(Code.PROTOCOL_VIOLATION, VIOLATION)
+
+
+@TOPIC.must(
+    "RVBOX-C-034",
+    given=_ENDED,
+    when="acknowledgements of an unknown command come, and one lower than the last",
+    expect="that they are ignored",
+    source="rvbox 1, Further rules, Acks and events",
+)
+async def acked_idly(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    dispatch, _ = await kit.done(server)
+    await server.ack(dispatch, 2)
+    await server.say(w.EventAck(new_uuid(), 5))
+    await server.ack(dispatch, 1)
+    heard = await server.settle()
+    if any(isinstance(each, w.AgentError | w.CommandEvent) for each in heard):
+        raise Unmet("nothing", f"{heard[0]!r:.200} came")
+
+
+@TOPIC.must(
+    "RVBOX-C-035",
+    given=_RUNS,
+    when="it is signaled TERMINATE in its revision",
+    expect="an exit, CANCELED, within the time",
+    source="rvbox 1, Commands: SignalCommand; Further rules, Signals",
+)
+async def terminated(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    dispatch = await kit.holding(server)
+    await server.say(w.SignalCommand(dispatch.issue_uuid, 1, w.SignalKind.TERMINATE))
+    last = await server.until(w.CommandEvent, lambda each: isinstance(each.event, w.CommandExit))
+    expect_exit([last], Lifecycle.CANCELED)
+
+
+@TOPIC.must(
+    "RVBOX-C-036",
+    given=_RUNS,
+    when="it is signaled in another revision, or with a number that is no signal",
+    expect="AgentError CONFLICT, and INVALID_ARGUMENT, about it, and the session goes on",
+    source="rvbox 1, Commands: SignalCommand; Further rules, Errors",
+)
+async def bad_signals(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    uuid = (await kit.holding(server)).issue_uuid
+    await server.say(w.SignalCommand(uuid, 7, w.SignalKind.TERMINATE))
+    await server.expect_report(Code.CONFLICT, uuid)
+    await server.say(w.SignalCommand(uuid, 1, 99))
+    await server.expect_report(Code.INVALID_ARGUMENT, uuid)
+
+
+@TOPIC.must(
+    "RVBOX-C-037",
+    given=_RUNS,
+    when="it is dispatched in a higher revision",
+    expect="accepted in that one, which signals must name from then on",
+    source="rvbox 1, Commands: higher revision",
+)
+async def readdressed(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    first = await kit.holding(server)
+    again = await server.dispatch(issue_uuid=first.issue_uuid, spec=first.spec, command_revision=2)
+    await server.accepted(again)
+    await server.say(w.SignalCommand(first.issue_uuid, 1, w.SignalKind.TERMINATE))
+    await server.expect_report(Code.CONFLICT, first.issue_uuid)
+
+
+@TOPIC.must(
+    "RVBOX-C-038",
+    given=_OPEN,
+    when="a signal or input comes for a command that it does not know",
+    expect="AgentError NOT_FOUND about it, and the session goes on",
+    source="rvbox 1, Further rules, Errors",
+)
+async def nobody(kit: HostAttempt) -> None:
+    server, uuid = await kit.opened(), new_uuid()
+    await server.say(w.SignalCommand(uuid, 1, w.SignalKind.KILL))
+    await server.expect_report(Code.NOT_FOUND, uuid)
+    await server.say(w.StdinWrite(uuid, 1, b"x"))
+    await server.expect_report(Code.NOT_FOUND, uuid)
+
+
+@TOPIC.must(
+    "RVBOX-C-039",
+    given="a command with open_stdin",
+    when="write 1 comes, 1 again, and then 3",
+    expect="a stdin_ack through 1, nothing for the repeat, and AgentError OUT_OF_ORDER for the gap",
+    source="rvbox 1, Commands: Stdin",
+)
+async def written(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    dispatch = await kit.holding(server, kit.given.listen_line, open_stdin=True)
+    write = w.StdinWrite(dispatch.issue_uuid, 1, b"x", append_newline=True)
+    await server.say(write)
+    ack = await server.until(w.CommandEvent, lambda each: isinstance(each.event, w.StdinAck))
+    if ack.event != w.StdinAck(1):
+        raise Unmet("a stdin_ack through 1", f"{ack.event} came")
+    await server.say(write, w.StdinWrite(dispatch.issue_uuid, 3, b"y"))
+    await server.expect_report(Code.OUT_OF_ORDER, dispatch.issue_uuid)
+
+
+@TOPIC.must(
+    "RVBOX-C-040",
+    given="a command without open_stdin",
+    when="input comes for it",
+    expect="AgentError INVALID_ARGUMENT about it, and the session goes on",
+    source="rvbox 1, Commands: Stdin",
+)
+async def shut(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    dispatch = await kit.holding(server)
+    await server.say(w.StdinWrite(dispatch.issue_uuid, 1, b"x"))
+    await server.expect_report(Code.INVALID_ARGUMENT, dispatch.issue_uuid)

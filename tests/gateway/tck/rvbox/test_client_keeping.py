@@ -1,0 +1,39 @@
+"""Hosts that break the requirements about what is kept, one each."""
+
+from __future__ import annotations
+
+import pytest
+from trio.testing import MockClock
+
+from fleetgate.gateway.tck.proving import check_fails, check_mutants
+from fleetgate.gateway.tck.runner import Runner
+from fleetgate.gateway.tck.rvbox.bending import change, lifecycle
+from fleetgate.gateway.tck.rvbox.client_keeping import TOPIC
+from fleetgate.gateway.tck.testing import Bend, Mutants
+from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
+
+OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
+OPEN = Bend(says=change(w.AgentError, close_session=False))
+
+
+MUTANTS: Mutants = (
+    ("RVBOX-C-041", Bend(says=change(w.ReconcileSnapshot, retained_commands=()))),
+    ("RVBOX-C-042", Bend(hears=change(w.ReconcileResult, terminate_local_issue_uuids=()))),
+    ("RVBOX-C-043", Bend(hears=change(w.ReconcileResult, discard_local_terminal_issue_uuids=()))),
+    ("RVBOX-C-044", Bend(says=change(w.ReconcileSnapshot, retained_commands=()))),
+    ("RVBOX-C-045", OTHER_CODE),
+    ("RVBOX-C-045", Bend(says=lifecycle(1, 2))),
+    ("RVBOX-C-046", Bend(says=change(w.CommandExit, lifecycle=10))),
+)
+
+
+def test_each_requirement_has_its_mutant() -> None:
+    check_mutants(TOPIC, MUTANTS)
+
+
+@pytest.mark.parametrize(("id", "bend"), MUTANTS, ids=[id for id, _ in MUTANTS])
+async def test_a_bent_host_fails(
+    host: Runner, autojump_clock: MockClock, id: str, bend: Bend
+) -> None:
+    await check_fails(host, id, bend)
