@@ -11,6 +11,7 @@ import attrs
 
 from fleetgate.gateway.bench import appends, startup
 from fleetgate.gateway.bench.machine import Machine
+from fleetgate.gateway.bench.pairs import measure as pairs
 from fleetgate.gateway.bench.report import FORMAT, Load, machine_lines, table
 
 
@@ -23,6 +24,14 @@ class Measured:
     samples: Sequence[Any]
     figures: Sequence[Any]
     table: str
+
+
+@attrs.frozen(slots=True)
+class Taken:
+    """What was measured in a trial."""
+
+    trial: Any
+    sample: Any
 
 
 @attrs.frozen(slots=True)
@@ -50,7 +59,12 @@ def to_json(result: PartResult) -> str:
         "figures": [attrs.asdict(each) for each in result.measured.figures],
         "samples": [attrs.asdict(each) for each in result.measured.samples],
     }
-    return json.dumps(document, separators=(",", ":")) + "\n"
+    return json.dumps(document, separators=(",", ":"), default=_word) + "\n"
+
+
+def _word(value: Any) -> Any:
+    """An enum's own word."""
+    return value.value
 
 
 def to_text(result: PartResult) -> str:
@@ -73,7 +87,16 @@ def _startup(disk: Path, quick: bool) -> Measured:
     return Measured(plan, samples, figures, table(startup.HEAD, map(startup.row, figures)))
 
 
+def _pairs(disk: Path, quick: bool) -> Measured:
+    plan = pairs.QUICK if quick else pairs.PairsPlan()
+    trials = pairs.measure(disk, plan)
+    figures = pairs.sum_up(trials)
+    samples = [Taken(trial, sample) for trial, sample in trials]
+    return Measured(plan, samples, figures, table(pairs.HEAD, map(pairs.row, figures)))
+
+
 PARTS: Final[Mapping[str, Callable[[Path, bool], Measured]]] = {
+    "pairs": _pairs,
     "journal": _journal,
     "startup": _startup,
 }

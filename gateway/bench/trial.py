@@ -30,7 +30,7 @@ async def run_trial(trial: Trial, disk: Path) -> Sample:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="bench-") as sockets,
-            _new_directory(disk) as journal,
+            new_directory(disk) as journal,
             trio.move_on_after(limit),
         ):
             return await _run(trial, Path(sockets), Path(journal), family)
@@ -39,7 +39,8 @@ async def run_trial(trial: Trial, disk: Path) -> Sample:
     raise BenchFailed("\n".join([why, *(child.account() for child in family)]))
 
 
-def _new_directory(disk: Path) -> tempfile.TemporaryDirectory[str]:
+def new_directory(disk: Path) -> tempfile.TemporaryDirectory[str]:
+    """A directory under `disk` for the time of a block."""
     # Absolute, since a config file's own paths are relative to where it lies.
     return tempfile.TemporaryDirectory(prefix="bench-", dir=disk.absolute())
 

@@ -102,9 +102,12 @@ def _config(name: str, south: Sequence[Entry], north: Sequence[Entry], from_: st
     return Config(f"{name}.toml", settings, tuple(south), tuple(north), routes)
 
 
-def configs_of(north: str, south: str) -> tuple[Config, Config, Config]:
-    """The configs of controller, gateway and host."""
-    upper, lower = f"memory:{north}-{south}-up", f"memory:{north}-{south}-down"
+def configs_of(
+    north: str, south: str, at: tuple[str, str] | None = None
+) -> tuple[Config, Config, Config]:
+    """The configs of controller, gateway and host. `at` are the addresses of the upper and the
+    lower link: in memory, where none are given."""
+    upper, lower = at or (f"memory:{north}-{south}-up", f"memory:{north}-{south}-down")
     up, down = north in LISTENING_WORKERS, south in LISTENING_WORKERS
     fleet = make_entry("south", FLEET, north, upper, listens=not up)
     gui = make_entry("north", GUI, north, upper, listens=up)
