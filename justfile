@@ -90,3 +90,7 @@ constraints:
 # meet programs that others wrote; names of lanes, and `--report` for docs/interop.md
 interop *args:
     {{ bin }}/python -P tools/interop.py {{ args }}
+
+# record the transcripts of tests/transcripts anew, between our own fakes
+transcripts:
+    {{ bin }}/python -P tools/transcripts.py

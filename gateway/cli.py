@@ -17,6 +17,8 @@ _ELSEWHERE: Final = {
     "demo": ("fleetgate.gateway.demo", "a gateway and both its ends, three processes, to look at"),
     "fake": ("fleetgate.gateway.fakes.cli", "one side of one protocol, for tests"),
     "tck": ("fleetgate.gateway.tck.cli", "does a peer keep to its protocol?"),
+    "record": ("fleetgate.gateway.recording.record_cli", "stand between two peers, write frames"),
+    "replay": ("fleetgate.gateway.recording.replay_cli", "play one side of a recording"),
     "fidelity": ("fleetgate.gateway.fidelity.cli", "what each bridge makes of each thing"),
 }
 """Commands with a command line of their own: modules with `run(argv) -> int`."""
@@ -82,6 +84,7 @@ def _parsers() -> tuple[Parser, Collection[str]]:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Intermixed)
     serve = _add(commands, "serve", "serve:run", "serve a config file until a signal ends it")
     serve.add_argument("--config", required=True, metavar="FILE")
+    serve.add_argument("--record", metavar="FILE", help="write all frames there, without secrets")
     check = _add(commands, "check", "check:run", "check a config file and say what it means")
     check.add_argument("file", metavar="FILE")
     _json(check)

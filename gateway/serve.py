@@ -23,6 +23,7 @@ from fleetgate.core.journal.api import JournalError
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.config import Config
 from fleetgate.gateway.house import House, HouseObserver, router_of
+from fleetgate.gateway.keeper import Wrap, bare
 from fleetgate.gateway.registry import open_journal
 from fleetgate.protocols.api import Adapter
 
@@ -143,11 +144,12 @@ async def serve(
     load: Callable[[], Config],
     observer: ServeObserver,
     admin: Admin,
+    wrap: Wrap = bare,
 ) -> int:
     """Serve until a signal ends it: SIGTERM or SIGINT once to drain, again to end at once;
     SIGHUP to reload. A signal to end cuts a reload short, and the start. Answers the exit code:
     1 where an entry cannot start at all. Until the journal is open nothing is at work, and a
-    signal ends the process as it does any.
+    signal ends the process as it does any. `wrap` is put around links.
 
     Raises: `JournalError`.
     """
@@ -160,7 +162,7 @@ async def serve(
     ):
         journal.watch(observer.journal_changed)
         hub.retention.changed = observer.journal_full
-        house = House(hub, journal, clock, adapters, observer, nursery)
+        house = House(hub, journal, clock, adapters, observer, nursery, wrap=wrap)
         gateway = Gateway(config, house, load, observer)
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
             start = _Start(config, gateway, nursery, admin)

@@ -7,7 +7,8 @@ not show at all: nobody knows what is in there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
@@ -19,6 +20,7 @@ Speaker: TypeAlias = Literal["controller", "worker"]
 
 SPEAKERS: Final[tuple[Speaker, Speaker]] = ("controller", "worker")
 
+NO_WORDS: Final[Mapping[str, Speaker]] = MappingProxyType({})
 NO_NAMES: Final[frozenset[str]] = frozenset()
 
 
@@ -102,8 +104,17 @@ def workers_dial(path: str) -> Speaker:
 @attrs.frozen(slots=True)
 class Showing:
     """How a protocol's frames are shown. `version` is the one that recordings name, `explainer`
-    makes what explains the frames of one link, `dials` says who dials a link with this path."""
+    makes what explains the frames of one link, `dials` says who dials a link with this path, and
+    `sides` are the protocol's own words for the two."""
 
     version: str = ""
     explainer: Callable[[], Explainer] = Explainer
     dials: Callable[[str], Speaker] = workers_dial
+    sides: Mapping[str, Speaker] = NO_WORDS
+
+    def side(self, word: str) -> Speaker | None:
+        """The side that a word means, of ours or of the protocol's; None: neither."""
+        for speaker in SPEAKERS:
+            if word == speaker:
+                return speaker
+        return self.sides.get(word)

@@ -6,7 +6,9 @@ import os
 import signal
 import uuid
 from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Final
 
 import trio
 
@@ -15,6 +17,7 @@ from fleetgate.core.journal.api import JournalError
 from fleetgate.gateway.admin.api import Api
 from fleetgate.gateway.admin.server import open_admin
 from fleetgate.gateway.check import load_usable
+from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.commands import exits
 from fleetgate.gateway.commands.asking import complain, unwrapped
 from fleetgate.gateway.config import Config, ConfigError
@@ -24,9 +27,12 @@ from fleetgate.gateway.keeper import Keeper
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
 from fleetgate.gateway.observe import Counters, GatewayObserver, bridge_logging
+from fleetgate.gateway.recording.onlookers import Onlookers
+from fleetgate.gateway.recording.recorder import CannotRecord, open_recorder
 from fleetgate.gateway.registry import RegistryError, adapters
 from fleetgate.gateway.render import Line
 from fleetgate.gateway.serve import Gateway, serve
+from fleetgate.protocols.api import Adapter
 from fleetgate.transports.api import AddressError, LinkError
 
 
@@ -50,15 +56,37 @@ def run(arguments: Namespace) -> int:
     log.say(Said.GATEWAY_STARTING, name=config.gateway.name, version=__version__, pid=os.getpid())
     settle()
     try:
-        code = trio.run(partial(serve, config, known, load, observer, AdminDoor(observer)))
-    except (JournalError, LinkError, AddressError, BaseExceptionGroup) as error:
+        work = partial(serve, config, known, load, observer, AdminDoor(observer))
+        code = trio.run(_recorded, work, arguments.record, known, log)
+    except (*_LOCAL, BaseExceptionGroup) as error:
         return _failed(log, unwrapped(error))
     log.say(Said.GATEWAY_STOPPED)
     return code
 
 
+_LOCAL: Final = (JournalError, LinkError, AddressError, CannotRecord)
+
+
+async def _recorded(
+    work: Callable[..., Awaitable[int]],
+    path: str | None,
+    known: Mapping[str, Adapter],
+    log: Log,
+) -> int:
+    """Serve, and write down what crosses the links if there is a file for it."""
+    if path is None:
+        return await work()
+    clock, versions = Clock(), {name: each.showing.version for name, each in known.items()}
+
+    def failed(reason: str) -> None:
+        log.say(Said.RECORDING_FAILED, reason=reason)
+
+    async with open_recorder(path, clock, versions, failed) as recorder:
+        return await work(wrap=Onlookers(known, clock, recorder.put).wrap)
+
+
 def _failed(log: Log, error: BaseException) -> int:
-    if not isinstance(error, JournalError | LinkError | AddressError):
+    if not isinstance(error, _LOCAL):
         raise error
     log.say(Said.GATEWAY_FAILED, reason=str(error))
     return exits.FAILED

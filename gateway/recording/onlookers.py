@@ -32,26 +32,23 @@ class Onlookers:
 
     def wrap(self, entry: Entry, link: Link) -> Link:
         """A link of an entry, with a tap."""
-        witness = self.witness(entry, link)
-        dialler = other(witness.ours) if entry.listens else witness.ours
-        return self.tapped(link, witness, entry.protocol, dialler, entry.name, entry.address)
+        ours = our_part(entry, link, self._known[entry.protocol].showing)
+        dialler = other(ours) if entry.listens else ours
+        return self.seen(link, entry.protocol, ours, dialler, entry.address, entry.name)
 
-    def witness(self, entry: Entry, link: Link) -> Witness:
-        """Who sees the next link."""
-        showing = self._known[entry.protocol].showing
-        self._links += 1
-        return Witness(self._links, showing, our_part(entry, link, showing), link.opening.path)
-
-    def tapped(
+    def seen(
         self,
         link: Link,
-        witness: Witness,
         protocol: str,
+        ours: Speaker,
         dialler: Speaker,
-        entry: str,
         address: str,
+        entry: str = "",
     ) -> Link:
-        """The link with a tap, and the item that says that it is up."""
+        """A link with a tap. What goes out of it is said by `ours`."""
+        self._links += 1
+        showing = self._known[protocol].showing
+        witness = Witness(self._links, showing, ours, link.opening.path)
         self._give(witness.link(self._clock(), protocol, entry, address, dialler))
         return TappedLink(link, partial(self._see, witness))
 

@@ -87,4 +87,6 @@ def dials(path: str) -> Speaker:
     return "controller"
 
 
-SHOWING: Final = Showing("0.3", AgencyExplainer, dials)
+SHOWING: Final = Showing(
+    "0.3", AgencyExplainer, dials, {"client": "controller", "daemon": "worker"}
+)

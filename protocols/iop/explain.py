@@ -21,7 +21,7 @@ from fleetgate.protocols.iop import codec, wire
 class IopExplainer(Explainer):
     """Explains the messages of a node's link, and those of the calls of EdgeControl."""
 
-    ids = frozenset({"run_id", "session_id", "request_id", "node_id", "id"})
+    ids = frozenset({"run_id", "session_id", "request_id", "node_id", "event_id", "id"})
     times = frozenset({"timestamp"})
     idle = frozenset({"heartbeat", "node_event", "EdgeNodeEvent"})
 
@@ -70,4 +70,4 @@ def dials(path: str) -> Speaker:
     return "controller" if path.startswith(wire.CONTROL) else "worker"
 
 
-SHOWING: Final = Showing("1", IopExplainer, dials)
+SHOWING: Final = Showing("1", IopExplainer, dials, {"edge": "controller", "node": "worker"})

@@ -45,7 +45,7 @@ class KodeletExplainer(Explainer):
         | {"digest", "manifestDigest", "pid"}
     )
     times = frozenset({"timestamp", "startedAt"})
-    idle = frozenset({"runner.heartbeat"})
+    idle = frozenset({"runner.heartbeat", "tool.update"})
 
     def __init__(self) -> None:
         self._open: OrderedDict[tuple[Speaker | None, str], _Asked] = OrderedDict()
@@ -125,4 +125,6 @@ def dials(path: str) -> Speaker:
     return "worker"
 
 
-SHOWING: Final = Showing("1", KodeletExplainer, dials)
+SHOWING: Final = Showing(
+    "1", KodeletExplainer, dials, {"control-plane": "controller", "runner": "worker"}
+)

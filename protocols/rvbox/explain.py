@@ -100,4 +100,4 @@ def dials(path: str) -> Speaker:
     return "worker"
 
 
-SHOWING: Final = Showing("1.0", RvboxExplainer, dials)
+SHOWING: Final = Showing("1.0", RvboxExplainer, dials, {"server": "controller", "client": "worker"})

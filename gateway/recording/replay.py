@@ -1,0 +1,273 @@
+"""Playing one side of a recording against a live peer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import groupby
+from typing import Final, TypeAlias
+
+import attrs
+import trio
+
+from fleetgate.gateway.recording.comparing import (
+    Comparison,
+    Difference,
+    Manner,
+    shown,
+)
+from fleetgate.gateway.recording.names import Names, Renewal
+from fleetgate.gateway.recording.reading import End, Frame, Item, LinkUp, Recording, Unusable
+from fleetgate.protocols.explaining import Explained, Explainer, Showing, Speaker, Whence, other
+from fleetgate.transports.api import Link, LinkBroken, LinkError
+
+Open: TypeAlias = Callable[[LinkUp], Awaitable[Link]]
+"""Brings about a link that was recorded: dials it, or waits until the peer has."""
+
+PATIENCE: Final = 10.0
+"""Seconds that the peer may take for its next message unless told otherwise."""
+
+IN_ORDER: Final = (None, 0, 1000, 1001)
+"""Codes with which a link ends in order: of WebSocket, or a gRPC status."""
+
+
+@attrs.frozen(slots=True)
+class Played:
+    """How a replay went: `frames` were played or came as they should, until `difference`."""
+
+    frames: int
+    difference: Difference | None = None
+
+
+class _Differs(Exception):
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(str(difference))
+        self.difference = difference
+
+
+@attrs.define(eq=False)
+class _Line:
+    """A link that is played."""
+
+    up: LinkUp
+    link: Link
+    explainer: Explainer
+    came: list[Explained] = attrs.field(factory=list[Explained])
+    """What came and was not looked for yet."""
+    ended: Exception | None = None
+    closed: bool = False
+    """By us: what the peer does then is not looked at."""
+
+
+class Replay:
+    """Plays one side. Names and times of then become those of now."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        showing: Showing,
+        side: Speaker,
+        manner: Manner,
+        now: int,
+        *,
+        patience: float = PATIENCE,
+        token: str | None = None,
+    ) -> None:
+        self._recording = recording
+        self._showing = showing
+        self._side: Speaker = side
+        self._strict = manner == "strict"
+        self._patience = patience
+        self._names = Names()
+        explainer = showing.explainer()
+        self._idle = explainer.idle
+        self._comparison = Comparison(explainer, self._names, manner)
+        self._renewal = Renewal(explainer, self._names, recording.started, now, token)
+        self._lines: dict[int, _Line] = {}
+        self._played = 0
+
+    async def play(self, open: Open) -> Played:
+        """Play to the end, or to the first difference. The links are closed then.
+
+        Raises: `Unusable`, and what `open` raises. Cancelled, the links are dropped.
+        """
+        items = self._recording.items
+        try:
+            at = 0
+            while at < len(items):
+                at = await self._step(items, at, open)
+        except _Differs as differs:
+            return Played(self._played, differs.difference)
+        finally:
+            for line in self._lines.values():
+                await line.link.close(1000)
+        return Played(self._played)
+
+    async def _step(self, items: Sequence[Item], at: int, open: Open) -> int:
+        """Play from one item on. Answers where to go on."""
+        item = items[at]
+        match item:
+            case LinkUp():
+                self._lines[item.number] = await self._open(item, open)
+            case Frame():
+                run = _run(items, at)
+                if item.sender == self._side:
+                    await self._send(run)
+                else:
+                    await self._expect(run)
+                return at + len(run)
+            case End():
+                await self._end(item, items[at + 1 :])
+        return at + 1
+
+    async def _open(self, up: LinkUp, open: Open) -> _Line:
+        with trio.move_on_after(self._patience):
+            link = await open(up)
+            return _Line(up, link, self._showing.explainer())
+        raise _Differs(Difference(0, f"link {up.number}", "", "a link", self._silence))
+
+    @property
+    def _silence(self) -> str:
+        return f"nothing within {self._patience:g} s"
+
+    def _line(self, number: int) -> _Line:
+        if number not in self._lines:
+            raise Unusable(f"{self._recording.path}: link {number} is used and never comes up")
+        return self._lines[number]
+
+    # --- our part
+
+    async def _send(self, frames: Sequence[Frame]) -> None:
+        """What we said without waiting for the peer, link by link in one go: so that it finds the
+        same before it as it did."""
+        for link, together in groupby(frames, key=lambda frame: frame.link):
+            sent = list(together)
+            line = self._line(link)
+            raw = [self._renewed(line, frame) for frame in sent]
+            try:
+                with trio.fail_after(self._patience):
+                    await line.link.send_some(raw)
+            except (LinkError, trio.TooSlowError) as error:
+                why = str(error) or "the peer takes nothing"
+                first = sent[0]
+                raise _Differs(
+                    Difference(first.number, first.name, "", "a peer that takes it", why)
+                ) from None
+            self._played += len(sent)
+
+    def _renewed(self, line: _Line, frame: Frame) -> bytes:
+        """The bytes of a frame of ours, for now."""
+        if frame.raw is None:
+            raise Unusable(
+                f"{self._recording.path}: frame {frame.number} is ours, and could not be read when "
+                "it was recorded; it cannot be played"
+            )
+        whence = Whence(self._side, line.up.path)
+        body, raw = self._renewal.body(frame.body), frame.raw
+        if body != frame.body:
+            raw = line.explainer.encode(body, whence)
+        line.explainer.explain(raw, whence)  # so that answers to it have their name
+        return raw
+
+    # --- the peer's part
+
+    async def _expect(self, frames: Sequence[Frame]) -> None:
+        """What the peer said between two messages of ours."""
+        waiting = [each for each in frames if self._strict or each.name not in self._idle]
+        self._played += len(frames) - len(waiting)
+        while waiting:
+            got = await self._next(self._line(waiting[0].link), waiting[0])
+            at = self._place(waiting, waiting[0].link, got)
+            self._check(waiting.pop(at), got)
+            self._played += 1
+
+    def _place(self, waiting: Sequence[Frame], link: int, got: Explained) -> int:
+        """Which of the messages that are waited for it is to be."""
+        if not self._strict:
+            for at, each in enumerate(waiting):
+                if each.link == link and each.name == got.name:
+                    return at
+        return 0
+
+    def _check(self, expected: Frame, got: Explained) -> None:
+        def differ(path: str, wanted: str, came: str) -> _Differs:
+            name = f"{expected.name or 'unreadable'}, from the {expected.sender}"
+            return _Differs(Difference(expected.number, name, path, wanted, came))
+
+        if expected.name != got.name:
+            raise differ("", expected.name or "what cannot be read", got.name or got.rule)
+        found = self._comparison.first(expected.body, got.body)
+        if found is not None:
+            path, wanted, came = found
+            raise differ(path, shown(wanted), shown(came))
+
+    async def _next(self, line: _Line, expected: Frame) -> Explained:
+        """The next message of the peer that says something."""
+        got = self._silence
+        with trio.move_on_after(self._patience):
+            while True:
+                while line.came:
+                    explained = line.came.pop(0)
+                    if self._strict or explained.name not in self._idle:
+                        return explained
+                if line.ended is not None:
+                    got = f"the end of the link ({line.ended or 'in order'})"
+                    break
+                await self._receive(line)
+        name = f"{expected.name}, from the {expected.sender}"
+        raise _Differs(Difference(expected.number, name, "", "it", got))
+
+    async def _receive(self, line: _Line) -> None:
+        whence = Whence(other(self._side), line.up.path)
+        try:
+            frames = await line.link.receive_some()
+        except (trio.EndOfChannel, LinkError) as error:
+            line.ended = error
+            return
+        line.came += (line.explainer.explain(frame, whence) for frame in frames)
+
+    # --- ends
+
+    async def _end(self, end: End, later: Sequence[Item]) -> None:
+        line = self._line(end.link)
+        if end.sender == self._side:
+            # What follows may be the answer to a request whose end was all that ended.
+            if not any(isinstance(each, Frame) and each.link == end.link for each in later):
+                await line.link.close(None if end.broken else end.code or 1000)
+                line.closed = True
+            return
+        if line.closed:
+            return
+        with trio.move_on_after(self._patience):
+            while line.ended is None and not self._rest(line):
+                await self._receive(line)
+        rest = self._rest(line)
+        got = rest[0].name or rest[0].rule if rest else self._silence
+        if line.ended is not None and not rest:
+            if _ends_alike(end, line.ended):
+                return
+            got = f"it is broken: {line.ended}"
+        wanted = "its end" if end.code in IN_ORDER else f"its end with code {end.code}"
+        raise _Differs(Difference(self._played, f"link {end.link}", "", wanted, got))
+
+    def _rest(self, line: _Line) -> list[Explained]:
+        return [each for each in line.came if self._strict or each.name not in self._idle]
+
+
+def _run(items: Sequence[Item], at: int) -> list[Frame]:
+    """The frames from here on that one side sent, until the next item of another kind."""
+    run: list[Frame] = []
+    for item in items[at:]:
+        if not isinstance(item, Frame) or (run and item.sender != run[0].sender):
+            break
+        run.append(item)
+    return run
+
+
+def _ends_alike(end: End, live: Exception) -> bool:
+    """Whether a link has ended as it did. A carriage may have no codes, and a link that is cut has
+    one only where the carriage makes one up."""
+    if not isinstance(live, LinkBroken):
+        return not end.broken
+    if live.code is None or live.code == 1006:
+        return end.broken
+    return end.code == live.code or (end.broken and end.code in (None, 1006))

@@ -1,0 +1,70 @@
+"""The command line of `gateway record`, as a process between two peers on a real socket."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fleetgate.gateway.recording.record_cli import make_parser, run
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "recordings.md"
+
+
+def test_it_records_until_a_signal_comes(tmp_path: Path) -> None:
+    """The peer behind it is not there: the link is recorded with its end."""
+    file = tmp_path / "r.jsonl"
+    words = ("--listen", f"unix:{tmp_path}/d/s", "--connect", f"unix:{tmp_path}/none")
+    program = [sys.executable, "-P", "-m", "fleetgate", "record", str(file), *words]
+    with subprocess.Popen(
+        [*program, "--protocol", "agency", "--json"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "ready"
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(f"{tmp_path}/d/s")
+            assert link.recv(1) == b""
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line.get("event") for line in lines] == [None, "link", "over", "end"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--protocol", "agancy"), 2, "did you mean agency?"),
+        (("--protocol", "agency", "--listen", "nonsense"), 2, "nonsense"),
+        (("--protocol", "agency", "--strange"), 2, "unrecognized arguments"),
+    ],
+)
+def test_a_bad_command_line_is_said(
+    words: tuple[str, ...],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = str(tmp_path / "r.jsonl")
+    assert run([file, "--listen", "memory:a", "--connect", "memory:b", *words]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--listen", "memory:a", "--connect", "memory:b", "--protocol", "agency")
+    assert run([str(tmp_path), *words]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_the_page_has_every_option() -> None:
+    page = PAGE.read_text()
+    for action in make_parser()._actions:
+        for option in action.option_strings:
+            assert not option.startswith("--") or option == "--help" or f"`{option}" in page, option
