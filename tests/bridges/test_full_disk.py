@@ -19,6 +19,7 @@ from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Outcome, Reason, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal import vfs
+from fleetgate.core.journal.offline import Seen, opened, verify
 from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.core.journal.vfs import FailingDisk, sqlite_on
 from fleetgate.gateway.fidelity.bridge import Bridge, open_bridge, until
@@ -57,6 +58,10 @@ async def failing(
         async with open_bridge(north, south, journal) as bridge:
             yield bridge, {call: code}
             disk.codes = {}
+    with opened(tmp_path / "journal.db") as connection:
+        seen = Seen()
+        assert list(verify(connection, seen)) == []
+        assert seen.events > 0
 
 
 async def test_a_run_outlasts_a_disk_that_fails_and_new_ones_are_refused(
