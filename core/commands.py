@@ -319,7 +319,8 @@ class ListRuns:
     `open_only` leaves ended runs out. `unacknowledged` keeps of the ended ones only
     those whose controller has not acknowledged the last event.
     A page of them: those whose id is above `after` in byte order, at most `limit`, 1 or more
-    (None: all).
+    (None: all). Or, with `latest` and a link: of those that have ended no more than so many,
+    which ended last, and all that are open.
     """
 
     link: str | None = None
@@ -327,6 +328,7 @@ class ListRuns:
     unacknowledged: bool = False
     after: str = ""
     limit: int | None = None
+    latest: int | None = None
 
 
 @attrs.frozen(slots=True)

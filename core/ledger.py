@@ -99,6 +99,8 @@ class Ledger:
 
         Raises: `InvalidArgument`, `Unavailable`.
         """
+        if which.latest is not None and which.link is not None:
+            return await self._latest(which.link, which.latest)
         limit = which.limit
         if limit is not None and limit < 1:
             raise InvalidArgument(f"a page of runs has 1 or more of them; {limit} came")
@@ -113,6 +115,14 @@ class Ledger:
                 wanted, after=which.after, items=None if limit is None else limit + 1
             )
         return RunList(tuple(found[:limit]), limit is not None and len(found) > limit)
+
+    async def _latest(self, link: str, items: int) -> RunList:
+        with readable():
+            found = await self.journal.find(RunFilter(link, open_only=True))
+            ended = await self.journal.latest(link, items=items)
+        # One that has ended between the two is in both: as ended it is the newer.
+        runs = {run.id: run for run in (*found, *ended)}
+        return RunList(tuple(sorted(runs.values(), key=lambda run: run.id.encode())))
 
     def in_hand(self, id: RunId) -> bool:
         """Whether the run is open, or just being changed."""

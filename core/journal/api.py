@@ -228,6 +228,11 @@ class Journal(ABC):
         most `items` of them (None: all). The cost is that of the runs that are answered."""
 
     @abstractmethod
+    async def latest(self, link: str, *, items: int) -> Sequence[Run]:
+        """The runs of a northbound entry that ended last, the last one first, at most `items`.
+        The cost is that of those."""
+
+    @abstractmethod
     async def open_runs(self) -> Sequence[OpenRun]:
         """Every run that has not ended, ordered by creation."""
 

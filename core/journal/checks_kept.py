@@ -159,7 +159,7 @@ async def check_filters(open_journal: OpenJournal) -> None:
         for name in names:
             await journal.commit([PutRun(make_run(name))])
         await end_run(journal, make_run("told"), acknowledged=1)
-        await end_run(journal, make_run("untold"), acknowledged=0)
+        await end_run(journal, make_run("untold", created=2), acknowledged=0)
         await journal.commit([PutRun(make_run("c", "cli"))])
 
         async def find(which: RunFilter) -> list[str]:
@@ -173,6 +173,9 @@ async def check_filters(open_journal: OpenJournal) -> None:
         same(await find(RunFilter("gui", unacknowledged=True)), pending, "runs not acknowledged")
         same(await find(RunFilter("cli")), ["cli/c"], "runs of another entry")
         same(await find(RunFilter("none")), [], "runs of no entry")
+        latest = [[run.id for run in await journal.latest("gui", items=n)] for n in (1, 9)]
+        same(latest, [["gui/untold"], ["gui/untold", "gui/told"]], "runs that ended last")
+        same(list(await journal.latest("none", items=9)), [], "those of no entry")
         for which in (RunFilter(), RunFilter("gui"), RunFilter("gui", unacknowledged=True)):
             same(await _paged(journal, which), list(await journal.find(which)), "runs, in pages")
 

@@ -199,6 +199,13 @@ class MemoryJournal(QueuedJournal):
         found.sort(key=lambda kept: kept.row.id.encode())
         return [kept.run() for kept in found[:items]]
 
+    async def latest(self, link: str, *, items: int) -> Sequence[Run]:
+        await trio.lowlevel.checkpoint()
+        rows = [kept for kept in self._runs.values() if kept.row.link == link]
+        found = [kept for kept in rows if not kept.row.open]
+        found.sort(key=lambda kept: kept.row.ended, reverse=True)
+        return [kept.run() for kept in found[:items]]
+
     async def open_runs(self) -> Sequence[OpenRun]:
         await trio.lowlevel.checkpoint()
         found = [kept for kept in self._runs.values() if kept.row.open]

@@ -90,7 +90,12 @@ def _find_ended(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX runs_ended ON runs (pending, ended) WHERE NOT open")
 
 
-STEPS: Final[Sequence[Step]] = (_create, _order_lists, _find_ended)
+def _find_latest(connection: sqlite3.Connection) -> None:
+    """Some lists hold only so many runs of an entry, those that ended last."""
+    connection.execute("CREATE INDEX runs_latest ON runs (link, ended) WHERE NOT open")
+
+
+STEPS: Final[Sequence[Step]] = (_create, _order_lists, _find_ended, _find_latest)
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Step] = STEPS) -> None:

@@ -81,6 +81,9 @@ class SqliteJournal(ThreadedJournal):
     ) -> Sequence[Run]:
         return await self._read(tables.find, which, after, items)
 
+    async def latest(self, link: str, *, items: int) -> Sequence[Run]:
+        return await self._read(tables.latest, link, items)
+
     async def open_runs(self) -> Sequence[OpenRun]:
         return await self._read(tables.open_runs)
 

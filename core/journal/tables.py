@@ -287,6 +287,13 @@ _ALL: Final = -1
 """No limit, as SQLite says it."""
 
 
+def latest(connection: sqlite3.Connection, link: str, items: int) -> list[Run]:
+    """As `Journal.latest`."""
+    wanted = "link = ? AND NOT open ORDER BY ended DESC LIMIT ?"
+    rows = connection.execute(f"{_RUN} WHERE {wanted}", (link, items))
+    return [_run(row) for row in rows.fetchall()]
+
+
 def open_runs(connection: sqlite3.Connection) -> list[OpenRun]:
     """As `Journal.open_runs`, in one transaction."""
     connection.execute("BEGIN")

@@ -23,6 +23,13 @@ _LIST_ENVELOPE: Final = 128
 """Bytes of a list of runs beside the runs, its request id of 20 digits included."""
 
 
+SMALLEST_SNAPSHOT: Final = 128
+"""Bytes that a run takes in a list at the least."""
+
+MOST_LISTED: Final = wire.MAX_TEXT // SMALLEST_SNAPSHOT
+"""Runs that have ended and may be in a list: more of them fit into no frame."""
+
+
 def run_in(answer: Answer) -> Run | Refusal:
     """The run that a question about one is answered with."""
     if isinstance(answer, Accepted) and answer.run is not None:

@@ -144,7 +144,9 @@ class AgencyNorthbound(BulkConnection):
     ) -> Steps:
         match message:
             case wire.ListRuns():
-                return self._submit(c.ListRuns(self._link), lambda a: self._listed(id, a))
+                latest = None if self._settings.strict_parity else answers.MOST_LISTED
+                every = c.ListRuns(self._link, latest=latest)
+                return self._submit(every, lambda a: self._listed(id, a))
             case wire.ProbeProviders():
                 return self._submit(c.ProbeWorkers(self._link), lambda a: self._probed(id, a))
             case wire.ReadAccountUsage():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import pytest
 import trio
@@ -13,6 +14,7 @@ from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, RunList
 from fleetgate.core.errors import (
     Conflict,
+    InvalidArgument,
     NoRoute,
     RunEnded,
     RunNotFound,
@@ -268,6 +270,29 @@ async def test_runs_are_listed_by_entry(hub: Hub) -> None:
         await hub.submit(c.DescribeRun(RunId("none")))
     with pytest.raises(NoRoute):
         await hub.submit(start_run(link="nowhere"))
+
+
+async def test_runs_are_listed_in_pages_and_by_what_ended_last(
+    hub: Hub, worker: HandWorker
+) -> None:
+    for name in "dcba":
+        run = await started(hub, name)
+        if name != "a":
+            worker.record(run, DONE)
+            await wait_all_tasks_blocked()
+
+    async def found(**page: Any) -> tuple[str, bool]:
+        listed = await hub.submit(c.ListRuns("north", **page))
+        assert isinstance(listed, RunList)
+        return "".join(run.id[-1] for run in listed.runs), listed.more
+
+    assert await found(limit=3) == ("abc", True)
+    assert await found(limit=3, after="north/c") == ("d", False)
+    assert await found(latest=2) == ("abc", False)  # what is open, and of the others two
+    assert await found(latest=9) == ("abcd", False)
+    for wrong in ({"limit": 0}, {"after": "\ud800"}):
+        with pytest.raises(InvalidArgument):
+            await found(**wrong)
 
 
 async def test_acknowledgements_are_clamped_and_never_fall(hub: Hub, worker: HandWorker) -> None:

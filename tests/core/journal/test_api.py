@@ -10,7 +10,7 @@ from fleetgate.core.journal import api
 
 WRITES: tuple[type[Any], ...] = get_args(api.Write)
 WAITING = {"wait_room", "commit", "read", "get", "find", "open_runs", "knows", "notes"}
-WAITING |= {"ended", "used", "unfreed"}
+WAITING |= {"latest", "ended", "used", "unfreed"}
 """Calls that may wait for the storage; every other one returns at once."""
 
 

@@ -67,6 +67,9 @@ class HandJournal(QueuedJournal):
     ) -> Sequence[Run]:
         raise NotImplementedError
 
+    async def latest(self, link: str, *, items: int) -> Sequence[Run]:
+        raise NotImplementedError
+
     async def open_runs(self) -> Sequence[OpenRun]:
         raise NotImplementedError
 

@@ -130,6 +130,14 @@ def test_i9_a_page_of_runs_costs_a_page(connection: sqlite3.Connection, which: R
     assert not any("TEMP B-TREE" in step for step in plan), plan
 
 
+def test_i9_the_latest_runs_of_an_entry_cost_what_they_are(connection: sqlite3.Connection) -> None:
+    with traced(connection) as ran:
+        tables.latest(connection, "gui", 9)
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ran[0]}")]
+    assert "USING INDEX runs_latest (link=?)" in plan[0], plan
+    assert not any("TEMP B-TREE" in step for step in plan), plan
+
+
 def _of_few(step: str) -> bool:
     """Whether a scan is of an index's part, or of the rows that the statement itself lists."""
     return "USING INDEX" in step or "CONSTANT ROW" in step

@@ -9,7 +9,7 @@ from fleetgate.core.errors import RunNotFound, Unavailable
 from fleetgate.core.events import RunState
 from fleetgate.core.worker import AccountReport, ProviderReport
 from fleetgate.protocols.agency import answers, wire
-from fleetgate.protocols.agency.encode import encode_response
+from fleetgate.protocols.agency.encode import encode_response, snapshot_size
 from fleetgate.protocols.agency.testing import REQUEST, make_run
 from fleetgate.protocols.agency.translate import to_snapshot, to_spec
 
@@ -57,6 +57,12 @@ def test_a_list_loses_what_ended_first_and_no_more_than_it_must(
     if not any(run.state.terminal for run in kept):
         return
     encode_response(1, wire.Runs(tuple(map(to_snapshot, kept))))
+
+
+def test_more_runs_than_are_asked_for_fit_into_no_list() -> None:
+    smallest = make_run("", spec=attrs.evolve(to_spec(REQUEST), metadata={}))
+    assert snapshot_size(to_snapshot(smallest)) >= answers.SMALLEST_SNAPSHOT
+    assert answers.MOST_LISTED * answers.SMALLEST_SNAPSHOT >= wire.MAX_TEXT
 
 
 def test_all_that_a_start_may_name_are_told_of_and_no_others() -> None:

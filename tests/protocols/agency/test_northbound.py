@@ -14,7 +14,7 @@ from fleetgate.core.events import Outcome, Reason, RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.run import Run
 from fleetgate.core.worker import AccountReport, ProviderReport
-from fleetgate.protocols.agency import wire
+from fleetgate.protocols.agency import answers, wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.agency.northbound import AgencyNorthbound, carriage
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
@@ -46,6 +46,7 @@ from fleetgate.protocols.testing import SECOND, Playbook, Sent, number, slot
 
 Code = wire.ErrorCode
 ID = RunId("gui/run-1")
+LISTED = c.ListRuns("gui", latest=answers.MOST_LISTED)
 START = wire.StartRun("run-1", REQUEST, "k")
 MISSING = errors.RunNotFound("no run has that id")
 
@@ -281,7 +282,7 @@ def test_a_draining_gateway_starts_nothing() -> None:
         play.drain().expect()
         stopping = no(2, Code.CONFLICT, "AgencyProxy is stopping")
         play.receive(say(2, START)).expect(Sent(stopping))
-        key = asks(play, 3, wire.ListRuns(), c.ListRuns("gui"))
+        key = asks(play, 3, wire.ListRuns(), LISTED)
         answered(play, key, RunList(()), wire.Response(3, wire.Runs(())))
 
 
@@ -661,7 +662,7 @@ def test_runs_are_listed() -> None:
         make_run("b", state=RunState.LOST),
     )
     with agree(play_daemon()) as play:
-        key = asks(play, 2, wire.ListRuns(), c.ListRuns("gui"))
+        key = asks(play, 2, wire.ListRuns(), LISTED)
         listed = wire.Runs(tuple(map(to_snapshot, runs)))
         answered(play, key, RunList(runs), wire.Response(2, listed))
 
@@ -680,7 +681,7 @@ def test_a_list_that_no_frame_holds_leaves_out_what_ended_first() -> None:
         key=lambda run: run.id,
     )
     with agree(play_daemon()) as play:
-        key, listed = asks(play, 2, wire.ListRuns(), c.ListRuns("gui")), slot()
+        key, listed = asks(play, 2, wire.ListRuns(), LISTED), slot()
         play.reply(key, RunList(tuple(runs))).expect(
             Sent(wire.Response(2, listed)), Resume(), Report("runs_left_out", "2")
         )
@@ -695,7 +696,7 @@ def test_a_list_that_no_frame_holds_leaves_out_what_ended_first() -> None:
 
 def test_open_runs_that_no_frame_holds_are_an_error() -> None:
     with agree(play_daemon()) as play:
-        key = asks(play, 2, wire.ListRuns(), c.ListRuns("gui"))
+        key = asks(play, 2, wire.ListRuns(), LISTED)
         error = slot()
         play.reply(key, RunList(tuple(large_runs(7, RunState.RUNNING)))).expect(
             Sent(wire.Response(2, error)), Report("answer_too_large", "Runs"), Resume()
@@ -745,7 +746,7 @@ def test_account_usage_is_what_the_workers_report() -> None:
 @pytest.mark.parametrize(
     ("message", "command"),
     [
-        (wire.ListRuns(), c.ListRuns("gui")),
+        (wire.ListRuns(), LISTED),
         (wire.ProbeProviders(), c.ProbeWorkers("gui")),
         (wire.ReadAccountUsage(), c.ReadUsage("gui")),
     ],
@@ -851,7 +852,7 @@ def test_the_worked_transcript() -> None:
     )
     request = e.ApprovalRequested("req-7", "Bash", {"command": "touch x"})
     with agree(play_daemon(lookback=0)) as play:
-        key = asks(play, 2, wire.ListRuns(), c.ListRuns("gui"))
+        key = asks(play, 2, wire.ListRuns(), LISTED)
         snapshot = to_snapshot(run)
         assert snapshot.state is wire.RunState.WAITING_APPROVAL
         assert (snapshot.latest_sequence, snapshot.acknowledged_sequence) == (7, 3)
