@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeAlias
 
@@ -12,7 +12,7 @@ import trio
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq
-from fleetgate.core.journal.api import Append, Journal, PutRun
+from fleetgate.core.journal.api import Append, Journal, OpenRun, PutRun, RunFilter
 from fleetgate.core.run import Run
 
 OpenJournal: TypeAlias = Callable[[str], AbstractAsyncContextManager[Journal]]
@@ -57,6 +57,42 @@ def ended(run: Run, last_seq: int, acknowledged: int = 0) -> Run:
         acknowledged=Seq(acknowledged),
         ended=run.created + 10,
     )
+
+
+class WriteOnly(Journal):
+    """A journal of which nothing can be read: the half of one that is tested by itself."""
+
+    async def read(self, run: RunId, after: Seq, *, items: int, size: int) -> Sequence[e.Recorded]:
+        raise NotImplementedError
+
+    async def get(self, run: RunId) -> Run | None:
+        raise NotImplementedError
+
+    async def find(
+        self, which: RunFilter, *, after: str = "", items: int | None = None
+    ) -> Sequence[Run]:
+        raise NotImplementedError
+
+    async def latest(self, link: str, *, items: int) -> Sequence[Run]:
+        raise NotImplementedError
+
+    async def open_runs(self) -> Sequence[OpenRun]:
+        raise NotImplementedError
+
+    async def knows(self, run: RunId, key: str) -> bool:
+        raise NotImplementedError
+
+    async def ended(self, before: int, *, acknowledged: bool, items: int) -> Sequence[RunId]:
+        raise NotImplementedError
+
+    async def used(self) -> int:
+        raise NotImplementedError
+
+    async def unfreed(self) -> bool:
+        raise NotImplementedError
+
+    async def notes(self, space: str) -> Mapping[str, bytes]:
+        raise NotImplementedError
 
 
 class Answers:

@@ -8,15 +8,11 @@ import pytest
 import trio
 import trio.testing
 
-from fleetgate.core.events import Recorded
-from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import (
     JournalConflict,
     JournalError,
     JournalFailing,
-    OpenRun,
     PutNote,
-    RunFilter,
 )
 from fleetgate.core.journal.queued import (
     COMMIT_ITEMS,
@@ -27,11 +23,10 @@ from fleetgate.core.journal.queued import (
     committing,
 )
 from fleetgate.core.journal.rows import NOTE_SIZE, Row
-from fleetgate.core.journal.samples import Answers
-from fleetgate.core.run import Run
+from fleetgate.core.journal.samples import Answers, WriteOnly
 
 
-class HandJournal(QueuedJournal):
+class HandJournal(WriteOnly, QueuedJournal):
     """A journal whose commits the test lets through, fails, and looks at."""
 
     def __init__(self) -> None:
@@ -55,38 +50,6 @@ class HandJournal(QueuedJournal):
             for index, group in enumerate(groups)
             if any(isinstance(row, PutNote) and row.space == "refuse" for row in group)
         }
-
-    async def read(self, run: RunId, after: Seq, *, items: int, size: int) -> Sequence[Recorded]:
-        raise NotImplementedError
-
-    async def get(self, run: RunId) -> Run | None:
-        raise NotImplementedError
-
-    async def find(
-        self, which: RunFilter, *, after: str = "", items: int | None = None
-    ) -> Sequence[Run]:
-        raise NotImplementedError
-
-    async def latest(self, link: str, *, items: int) -> Sequence[Run]:
-        raise NotImplementedError
-
-    async def open_runs(self) -> Sequence[OpenRun]:
-        raise NotImplementedError
-
-    async def knows(self, run: RunId, key: str) -> bool:
-        raise NotImplementedError
-
-    async def ended(self, before: int, *, acknowledged: bool, items: int) -> Sequence[RunId]:
-        raise NotImplementedError
-
-    async def used(self) -> int:
-        raise NotImplementedError
-
-    async def unfreed(self) -> bool:
-        raise NotImplementedError
-
-    async def notes(self, space: str) -> Mapping[str, bytes]:
-        raise NotImplementedError
 
 
 def note(key: str, size: int = 0, space: str = "a") -> PutNote:

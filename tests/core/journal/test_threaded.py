@@ -10,24 +10,19 @@ import pytest
 import trio
 import trio.testing
 
-from fleetgate.core.events import Recorded
-from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import (
     JournalConflict,
     JournalFailing,
-    OpenRun,
     PutNote,
-    RunFilter,
 )
 from fleetgate.core.journal.queued import committing
 from fleetgate.core.journal.rows import Row
-from fleetgate.core.journal.samples import Answers
+from fleetgate.core.journal.samples import Answers, WriteOnly
 from fleetgate.core.journal.thread import Caller
 from fleetgate.core.journal.threaded import ThreadedJournal
-from fleetgate.core.run import Run
 
 
-class HandThreaded(ThreadedJournal):
+class HandThreaded(WriteOnly, ThreadedJournal):
     """Keeps the keys of each commit. A commit waits for `gate`; it fails while `fault` is set."""
 
     def __init__(self, thread: Caller) -> None:
@@ -48,26 +43,6 @@ class HandThreaded(ThreadedJournal):
         rows = [row for group in groups for row in group]
         self.commits.append([row.key for row in rows if isinstance(row, PutNote)])
         return {}
-
-    async def read(self, run: RunId, after: Seq, *, items: int, size: int) -> Sequence[Recorded]:
-        raise NotImplementedError
-
-    async def get(self, run: RunId) -> Run | None:
-        raise NotImplementedError
-
-    async def find(
-        self, which: RunFilter, *, after: str = "", items: int | None = None
-    ) -> Sequence[Run]:
-        raise NotImplementedError
-
-    async def open_runs(self) -> Sequence[OpenRun]:
-        raise NotImplementedError
-
-    async def knows(self, run: RunId, key: str) -> bool:
-        raise NotImplementedError
-
-    async def notes(self, space: str) -> Mapping[str, bytes]:
-        raise NotImplementedError
 
 
 @pytest.fixture
