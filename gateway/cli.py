@@ -10,11 +10,15 @@ from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 from fleetgate import __version__
-from fleetgate.gateway.command_line import Intermixed, count, near, own_name, seconds
+from fleetgate.gateway.command_line import Intermixed, Roomy, count, near, own_name, seconds
 
 _ELSEWHERE: Final = {
     "bench": ("fleetgate.gateway.bench.cli", "how fast it is on this machine, beside a relay"),
     "demo": ("fleetgate.gateway.demo", "a gateway and both its ends, three processes, to look at"),
+    "explain-frame": (
+        "fleetgate.gateway.explain.cli",
+        "what a frame says, and what is wrong with it",
+    ),
     "fake": ("fleetgate.gateway.fakes.cli", "one side of one protocol, for tests"),
     "tck": ("fleetgate.gateway.tck.cli", "does a peer keep to its protocol?"),
     "record": ("fleetgate.gateway.recording.record_cli", "stand between two peers, write frames"),
@@ -78,7 +82,9 @@ def make_parser() -> Parser:
 def _parsers() -> tuple[Parser, Collection[str]]:
     """The parser, and the names of all commands."""
     parser = argparse.ArgumentParser(
-        prog="gateway", description="One process between agent fleets and control planes."
+        prog="gateway",
+        description="One process between agent fleets and control planes.",
+        formatter_class=Roomy,
     )
     parser.add_argument("--version", action="version", version=f"fleetgate {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Intermixed)

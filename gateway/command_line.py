@@ -12,6 +12,18 @@ _BEHIND: Final = "\0"
 and argparse takes a word that begins with it for no option."""
 
 
+class Roomy(argparse.HelpFormatter):
+    """Commands and their words on one line each: argparse forgets that it indents commands when it
+    looks how long the longest is."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """As argparse has it, and room for the indentation."""
+        super().add_argument(action)
+        for each in self._iter_indented_subactions(action):
+            length = len(self._format_action_invocation(each)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, length)
+
+
 class Intermixed(argparse.ArgumentParser):
     """A parser of a command whose options may stand before, between and behind its words.
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-from fleetgate.core.json import Json
+from fleetgate.core.json import NOTHING, Json
 
 Speaker: TypeAlias = Literal["controller", "worker"]
 """Who asks, and who works: either protocol's two sides."""
@@ -105,12 +105,14 @@ def workers_dial(path: str) -> Speaker:
 class Showing:
     """How a protocol's frames are shown. `version` is the one that recordings name, `explainer`
     makes what explains the frames of one link, `dials` says who dials a link with this path, and
-    `sides` are the protocol's own words for the two."""
+    `sides` are the protocol's own words for the two. `sections` are beginnings of rules, each with
+    the section of the protocol's page that has it."""
 
     version: str = ""
     explainer: Callable[[], Explainer] = Explainer
     dials: Callable[[str], Speaker] = workers_dial
     sides: Mapping[str, Speaker] = NO_WORDS
+    sections: Mapping[str, str] = NOTHING
 
     def side(self, word: str) -> Speaker | None:
         """The side that a word means, of ours or of the protocol's; None: neither."""
@@ -118,3 +120,7 @@ class Showing:
             if word == speaker:
                 return speaker
         return self.sides.get(word)
+
+    def section(self, rule: str) -> str:
+        """Where a rule is written; empty: that is not known."""
+        return next((where for begin, where in self.sections.items() if rule.startswith(begin)), "")

@@ -34,6 +34,11 @@ CANNOT_START: Final = 4
 
 def run(argv: Sequence[str]) -> int:
     """Examine a target; answers the exit code."""
+    if list(argv) == ["--markdown"]:
+        from fleetgate.gateway.tck.page import to_markdown
+
+        sys.stdout.write(to_markdown())
+        return OK
     if len(argv) < 2 or argv[0].startswith("-") or argv[1].startswith("-"):
         sys.stdout.write(_usage())
         return OK if "-h" in argv or "--help" in argv else USAGE
@@ -52,6 +57,7 @@ def _usage() -> str:
         "usage: gateway tck PROTOCOL SIDE --target ADDRESS …\n\n"
         "Examines a peer: does it keep to its protocol? SIDE is what the peer plays.\n\n"
         f"{lines}\n`gateway tck PROTOCOL SIDE --help` says more, `--list` shows what is required.\n"
+        "`gateway tck --markdown` writes the page of all requirements.\n"
     )
 
 
@@ -102,7 +108,7 @@ def _add_patience(parser: argparse.ArgumentParser) -> None:
     words = {
         "within": "for an answer",
         "quiet": "where nothing must come",
-        "arrive": "for a target that dials",
+        "arrive": "for a target that dials, or starts",
         "whole": "for one requirement",
     }
     for field in attrs.fields(Patience):

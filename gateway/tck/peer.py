@@ -38,7 +38,8 @@ class Patience:
     quiet: float = 0.3
     """In which nothing must come, where nothing must come."""
     arrive: float = 45.0
-    """For a target that dials. Longer than the longest pause that a protocol has it make."""
+    """For a target that dials, or that was started just now. Longer than the longest pause that a
+    protocol has it make."""
     whole: float = 120.0
     """For one requirement."""
 

@@ -138,7 +138,7 @@ class Runner:
         """Start the target if it is ours to start and does not run, and wait until it is there."""
         if self.started is None or not await self.started.ensure() or not self.kit.listens:
             return
-        deadline = trio.current_time() + self.patience.within
+        deadline = trio.current_time() + self.patience.arrive
         while True:
             probe = self.kit.attempt(self.target, self.given, self.patience, Seen())
             try:

@@ -87,6 +87,16 @@ def dials(path: str) -> Speaker:
     return "controller"
 
 
+_SECTIONS: Final = {
+    "invalid JSON frame": "2, JSON rules",
+    "expected a JSON text frame": "1.1, table",
+    "no text": "1.1, what a client passes over",
+    "empty frame": "1.1, table",
+    "unknown frame kind": "1.1, table",
+    "malformed close frame": "1.1, table",
+    "a frame of": "1.1, the cap",
+}
+
 SHOWING: Final = Showing(
-    "0.3", AgencyExplainer, dials, {"client": "controller", "daemon": "worker"}
+    "0.3", AgencyExplainer, dials, {"client": "controller", "daemon": "worker"}, _SECTIONS
 )

@@ -70,4 +70,11 @@ def dials(path: str) -> Speaker:
     return "controller" if path.startswith(wire.CONTROL) else "worker"
 
 
-SHOWING: Final = Showing("1", IopExplainer, dials, {"edge": "controller", "node": "worker"})
+_SECTIONS: Final = {
+    "expected a message": "the published schema, runtime.proto",
+    "the ": "the published schema, runtime.proto",
+}
+
+SHOWING: Final = Showing(
+    "1", IopExplainer, dials, {"edge": "controller", "node": "worker"}, _SECTIONS
+)

@@ -125,6 +125,10 @@ def dials(path: str) -> Speaker:
     return "worker"
 
 
+_SECTIONS: Final = {
+    "no JSON-RPC message": "4.3, acceptance table",
+}
+
 SHOWING: Final = Showing(
-    "1", KodeletExplainer, dials, {"control-plane": "controller", "runner": "worker"}
+    "1", KodeletExplainer, dials, {"control-plane": "controller", "runner": "worker"}, _SECTIONS
 )

@@ -100,4 +100,14 @@ def dials(path: str) -> Speaker:
     return "worker"
 
 
-SHOWING: Final = Showing("1.0", RvboxExplainer, dials, {"server": "controller", "client": "worker"})
+_SECTIONS: Final = {
+    "expected an AgentEnvelope": "Carriage",
+    "the envelope has no payload": "Carriage",
+    "a frame of": "Carriage",
+    "client_": "Further rules, Hello",
+    "": "Further rules, Hello",
+}
+
+SHOWING: Final = Showing(
+    "1.0", RvboxExplainer, dials, {"server": "controller", "client": "worker"}, _SECTIONS
+)

@@ -73,9 +73,9 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     wanted = (
         "serve check demo bench fake status workers runs run tail send approve cancel signal "
-        "drain version"
+        "drain version tck explain-frame"
     )
-    listed = re.findall(r"^    (\w+) +\S.*$", text, re.MULTILINE)
+    listed = re.findall(r"^    ([\w-]+) +\S.*$", text, re.MULTILINE)
     assert set(wanted.split()) <= set(listed)
     rows = text.partition("COMMAND\n")[2].partition("\n\n")[0].splitlines()
     assert len(rows) == len(listed)  # each in one line

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from itertools import permutations
 
 import pytest
 
-from fleetgate.gateway.command_line import Intermixed, count, own_name, seconds
+from fleetgate.gateway.command_line import Intermixed, Roomy, count, own_name, seconds
 
 
 def _parser() -> Intermixed:
@@ -82,3 +83,13 @@ def test_what_is_out_of_range_is_refused(read: Callable[[str], object], text: st
 
 def test_what_is_in_range() -> None:
     assert (seconds("1.5"), count("12"), own_name("a")) == (1.5, 12, "a")
+
+
+def test_a_long_command_has_its_words_beside_it() -> None:
+    parser = argparse.ArgumentParser(formatter_class=Roomy)
+    commands = parser.add_subparsers(metavar="COMMAND")
+    commands.add_parser("go", help="short")
+    commands.add_parser("go-on-and-on", help="long")
+    rows = [line.split() for line in parser.format_help().splitlines()]
+    assert ["go", "short"] in rows
+    assert ["go-on-and-on", "long"] in rows
