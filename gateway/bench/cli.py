@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -17,7 +18,7 @@ from fleetgate.gateway.bench import parts, process
 from fleetgate.gateway.bench.figures import pairs_of
 from fleetgate.gateway.bench.machine import invocation, machine
 from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
-from fleetgate.gateway.bench.report import Result, to_json, to_text
+from fleetgate.gateway.bench.report import FORMAT, Result, to_json, to_text
 from fleetgate.gateway.bench.sample import Sample
 from fleetgate.gateway.bench.task import BenchFailed
 from fleetgate.gateway.bench.trial import run_trial
@@ -28,6 +29,8 @@ memory, which many machines have under the system's directory for temporary file
 
 
 BRIDGE: Final = "bridge"
+
+ALL: Final = (BRIDGE, *parts.PARTS)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -44,7 +47,8 @@ def run(argv: Sequence[str]) -> int:
     path: Path = given.json or RESULTS / f"{started:%Y%m%dT%H%M%SZ}.json"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept, said = _measure(given.part, given.quick, f"{started:%Y-%m-%dT%H:%M:%SZ}", path.parent)
+        wanted = tuple(dict.fromkeys([*given.part, *given.only])) or ALL
+        kept, said = _measure_all(wanted, given.quick, f"{started:%Y-%m-%dT%H:%M:%SZ}", path.parent)
         path.write_text(kept)
     except OSError as error:
         sys.stderr.write(f"gateway bench: {error}; --json FILE keeps the result elsewhere\n")
@@ -54,6 +58,19 @@ def run(argv: Sequence[str]) -> int:
         return 1
     sys.stdout.write(f"{said}\nraw data: {path}\n")
     return 0
+
+
+def _measure_all(wanted: Sequence[str], quick: bool, started: str, disk: Path) -> tuple[str, str]:
+    """One part's result; or those of several, each under its name."""
+    if len(wanted) == 1:
+        return _measure(wanted[0], quick, started, disk)
+    kept: dict[str, Any] = {}
+    said: list[str] = []
+    for part in wanted:
+        document, text = _measure(part, quick, started, disk)
+        kept[part] = json.loads(document)
+        said.append(f"## {part}\n\n{text}")
+    return json.dumps({"format": FORMAT, "parts": kept}) + "\n", "\n".join(said)
 
 
 def _measure(part: str, quick: bool, started: str, disk: Path) -> tuple[str, str]:
@@ -72,19 +89,22 @@ def _measure(part: str, quick: bool, started: str, disk: Path) -> tuple[str, str
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gateway bench",
-        description="Measure the bridge from agency to rvbox against a plain relay of the same "
-        "two transports, one after the other, on this machine; or one thing by itself.",
+        description="Measure the gateway on this machine: bridges against a plain relay of the "
+        "same two transports, one after the other, and what each of its parts takes.",
     )
     parser.add_argument(
-        "part",
-        nargs="?",
-        choices=[BRIDGE, *parts.PARTS],
-        default=BRIDGE,
-        help="the bridge (the default), appends to the journal by the size of a commit, or the "
-        "start of a short command",
+        "part", nargs="*", metavar="PART", type=_part, help=f"of {', '.join(ALL)}; none: all"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="fewer and shorter trials: the bridge in half a minute"
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        type=_part,
+        help="the same, for those who like it better so",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer and shorter trials: all in two minutes"
     )
     parser.add_argument(
         "--json",
@@ -93,6 +113,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"where the raw data goes (default: a new file in {RESULTS}); journals are beside it",
     )
     return parser
+
+
+def _part(name: str) -> str:
+    if name not in ALL:
+        raise argparse.ArgumentTypeError(f"there is no part {name!r}; there are {', '.join(ALL)}")
+    return name
 
 
 async def run_plan(plan: Plan, disk: Path) -> list[tuple[Trial, Sample]]:

@@ -50,14 +50,15 @@ class LoadClient:
 
     # --- at the bridge
 
-    async def attach(self) -> None:
-        """Start the run and attach to it from its first event.
+    async def attach(self, *, start: bool = True) -> None:
+        """Start the run, unless another has, and attach to it from its first event.
 
         Raises: `BenchFailed`, `LinkError`.
         """
         await self._ask(a.Hello("bench-client", a.ProtocolVersion(0, 3)), a.HelloAnswer)
-        request = a.RunRequest("claude", "", str(self._task), "edit", False, False, ())
-        await self._ask(a.StartRun(RUN, request, f"{RUN}:start"), a.Accepted)
+        if start:
+            request = a.RunRequest("claude", "", str(self._task), "edit", False, False, ())
+            await self._ask(a.StartRun(RUN, request, f"{RUN}:start"), a.Accepted)
         await self._ask(a.AttachRun(RUN, 0), a.RunAnswer)
 
     async def _ask(self, message: a.ClientMessage, kind: type[_A]) -> None:
@@ -68,6 +69,22 @@ class LoadClient:
         answer = decode_server(self._come.popleft())
         if not isinstance(answer, a.Response) or not isinstance(answer.response, kind):
             raise BenchFailed(f"the load client expected {kind.__name__}; {answer} came")
+
+    async def receive(self) -> Sequence[bytes]:
+        """What has come since the run was attached to; perhaps nothing, of what came with the
+        answer to that.
+
+        Raises: `LinkError`, `trio.EndOfChannel`.
+        """
+        if self._come:
+            frames = tuple(self._come)
+            self._come.clear()
+            return frames
+        return await self._link.receive_some()
+
+    async def leave(self) -> None:
+        """Cut the link."""
+        await self._link.close(None)
 
     # --- at the relay
 

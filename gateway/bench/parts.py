@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from fleetgate.gateway.bench import appends, startup
+from fleetgate.gateway.bench import appends, fanout, flatness, memory, recovery, startup
 from fleetgate.gateway.bench.machine import Machine
 from fleetgate.gateway.bench.pairs import measure as pairs
 from fleetgate.gateway.bench.report import FORMAT, Load, machine_lines, table
@@ -95,8 +95,38 @@ def _pairs(disk: Path, quick: bool) -> Measured:
     return Measured(plan, samples, figures, table(pairs.HEAD, map(pairs.row, figures)))
 
 
+def _fanout(disk: Path, quick: bool) -> Measured:
+    plan = fanout.QUICK if quick else fanout.FanoutPlan()
+    samples = fanout.measure(disk, plan)
+    figures = fanout.sum_up(samples)
+    return Measured(plan, samples, figures, table(fanout.HEAD, map(fanout.row, figures)))
+
+
+def _flatness(disk: Path, quick: bool) -> Measured:
+    plan = flatness.QUICK if quick else flatness.FlatPlan()
+    samples = flatness.measure(disk, plan)
+    figures = flatness.sum_up(samples)
+    return Measured(plan, samples, figures, table(flatness.HEAD, map(flatness.row, figures)))
+
+
+def _memory(disk: Path, quick: bool) -> Measured:
+    plan = memory.QUICK if quick else memory.MemoryPlan()
+    samples = memory.measure(disk, plan)
+    return Measured(plan, samples, [], table(memory.HEAD, memory.rows(samples)))
+
+
+def _recovery(disk: Path, quick: bool) -> Measured:
+    plan = recovery.QUICK if quick else recovery.RecoveryPlan()
+    samples = recovery.measure(disk, plan)
+    return Measured(plan, samples, [], table(recovery.HEAD, recovery.rows(samples)))
+
+
 PARTS: Final[Mapping[str, Callable[[Path, bool], Measured]]] = {
     "pairs": _pairs,
+    "fanout": _fanout,
+    "flatness": _flatness,
+    "memory": _memory,
+    "recovery": _recovery,
     "journal": _journal,
     "startup": _startup,
 }

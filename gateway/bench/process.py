@@ -39,6 +39,14 @@ def peak_rss(pid: int) -> int:
     raise BenchFailed(f"/proc/{pid}/status names no VmHWM; the bench needs Linux")
 
 
+def rss(pid: int) -> int:
+    """Bytes of memory that it has now.
+
+    Raises: `BenchFailed`.
+    """
+    return int(_read(pid, "statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def _read(pid: int, name: str) -> str:
     path = Path(f"/proc/{pid}/{name}")
     try:

@@ -39,7 +39,9 @@ def trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Trials:
     return made
 
 
-@pytest.mark.parametrize(("argv", "plan"), [([], FULL), (["--quick"], QUICK)])
+@pytest.mark.parametrize(
+    ("argv", "plan"), [(["bridge"], FULL), (["--only", "bridge", "--quick"], QUICK)]
+)
 def test_the_table_is_printed_and_the_raw_data_kept(
     argv: list[str], plan: Plan, trials: Trials, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -58,13 +60,13 @@ def test_where_the_raw_data_cannot_be_kept_it_says_how(
     trials: Trials, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("bench").write_text("in the way")
-    assert cli.run(["--quick"]) == 1
+    assert cli.run(["bridge", "--quick"]) == 1
     assert "--json FILE" in capsys.readouterr().err
     assert trials.seen == []
 
 
 def test_the_raw_data_goes_where_it_is_wanted(trials: Trials) -> None:
-    assert cli.run(["--quick", "--json", "deep/er/result.json"]) == 0
+    assert cli.run(["bridge", "--quick", "--json", "deep/er/result.json"]) == 0
     assert json.loads(Path("deep/er/result.json").read_text())["throughput"]
     assert not Path("bench").exists()
 
@@ -73,7 +75,7 @@ def test_a_trial_that_fails_is_said_and_nothing_is_kept(
     trials: Trials, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trials.fails = True
-    assert cli.run(["--quick"]) == 1
+    assert cli.run(["bridge", "--quick"]) == 1
     assert capsys.readouterr().err == "gateway bench: the gateway ended too early\n"
     assert list(Path("bench/results").iterdir()) == []
 
@@ -119,7 +121,7 @@ def test_where_there_is_no_proc_it_says_so(
     trials: Trials, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(process, "known", lambda: False)
-    assert cli.run([]) == 1
+    assert cli.run(["bridge"]) == 1
     assert capsys.readouterr().err == "gateway bench: needs Linux, whose /proc it reads\n"
     assert trials.seen == []
 
@@ -128,6 +130,21 @@ def test_a_directory_that_cannot_be_made_is_said(
     trials: Trials, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("bench").write_text("a file")
-    assert cli.run([]) == 1
+    assert cli.run(["bridge"]) == 1
     assert "gateway bench:" in capsys.readouterr().err
     assert trials.seen == []
+
+
+def test_all_parts_are_measured_where_none_is_named(
+    trials: Trials, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = Measured(QUICK, [], [], "its table")
+    monkeypatch.setattr(parts, "PARTS", {"journal": lambda disk, quick: measured})
+    monkeypatch.setattr(cli, "ALL", ("bridge", "journal"))
+    assert cli.run(["--quick"]) == 0
+    (kept,) = Path("bench/results").iterdir()
+    document = json.loads(kept.read_text())
+    assert list(document["parts"]) == ["bridge", "journal"]
+    assert document["parts"]["journal"]["part"] == "journal"
+    said = capsys.readouterr().out
+    assert said.index("## bridge") < said.index("| 256 |") < said.index("## journal")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from fleetgate.gateway.bench.process import cpu_seconds, known, peak_rss
+from fleetgate.gateway.bench.process import cpu_seconds, known, peak_rss, rss
 from fleetgate.gateway.bench.task import BenchFailed
 
 
@@ -42,3 +42,7 @@ def test_a_process_that_is_gone_is_said_to_be() -> None:
         cpu_seconds(gone.pid)
     with pytest.raises(BenchFailed, match="the subject has ended"):
         peak_rss(gone.pid)
+
+
+def test_memory_now_is_not_above_the_peak() -> None:
+    assert 1 << 20 < rss(os.getpid()) <= peak_rss(os.getpid())
