@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from json.encoder import encode_basestring as _quote
 from typing import Any, Final, cast
 
@@ -37,6 +37,8 @@ class Repeating(dict[str, Any]):
     """An object in which some keys came more than once; the last one of each holds."""
 
     repeated: frozenset[str] = frozenset()
+    overridden: tuple[Any, ...] = ()
+    """The values that do not hold. They are text of the document like any other."""
 
 
 def load(data: bytes, *, depth: int = DEPTH) -> Any:
@@ -57,7 +59,7 @@ def load(data: bytes, *, depth: int = DEPTH) -> Any:
         raise Malformed(f"not JSON at character {error.pos}: {error.msg}") from None
     except RecursionError:
         raise Malformed(_too_deep(depth)) from None
-    if text.count("[") + text.count("{") > depth and deeper(value, depth):
+    if text.count("[") + text.count("{") > depth and _deeper(value, depth, _read_members):
         raise Malformed(_too_deep(depth))
     if _ESCAPED_SURROGATE.search(text) is not None:
         _refuse_lone_surrogates(value)
@@ -74,23 +76,33 @@ _SCALARS: Final = (str, int, float, type(None))
 
 def deeper(value: Json, depth: int) -> bool:
     """Whether `value` has more than `depth` containers inside each other."""
+    return _deeper(value, depth, _values)
+
+
+def _deeper(value: Json, depth: int, members: Callable[[Any], Iterable[Json]]) -> bool:
     level = [] if isinstance(value, _SCALARS) else [value]
     for _ in range(depth):
         if not level:
             return False
         level = [
-            member
-            for each in level
-            for member in (each.values() if isinstance(each, Mapping) else each)
-            if not isinstance(member, _SCALARS)
+            member for each in level for member in members(each) if not isinstance(member, _SCALARS)
         ]
     return bool(level)
 
 
-def _members(value: Json) -> Iterable[Json]:
-    if isinstance(value, Mapping):
-        return (*value, *value.values())
-    return () if isinstance(value, _SCALARS) else value
+def _values(container: Any) -> Iterable[Json]:
+    if isinstance(container, Mapping):
+        return cast(Mapping[str, Json], container).values()
+    return cast(Sequence[Json], container)
+
+
+def _read_members(container: Any) -> Iterable[Json]:
+    """All that was read inside, with keys, and what does not hold."""
+    if not isinstance(container, dict):
+        return cast(Sequence[Json], container)
+    read = cast(dict[str, Any], container)
+    over = container.overridden if isinstance(container, Repeating) else ()
+    return (*read, *read.values(), *over)
 
 
 def _refuse_lone_surrogates(value: Json) -> None:
@@ -99,7 +111,7 @@ def _refuse_lone_surrogates(value: Json) -> None:
         each = todo.pop()
         if isinstance(each, str) and _LONE_SURROGATE.search(each) is not None:
             raise Malformed("a string has half of a surrogate pair")
-        todo += _members(each)
+        todo += () if isinstance(each, _SCALARS) else _read_members(each)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -107,11 +119,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) == len(pairs):
         return made
     again = Repeating(made)
-    seen: set[str] = set()
-    twice: set[str] = set()
-    for key, _ in pairs:
-        (twice if key in seen else seen).add(key)
-    again.repeated = frozenset(twice)
+    last = {key: at for at, (key, _) in enumerate(pairs)}
+    over = [(key, value) for at, (key, value) in enumerate(pairs) if last[key] != at]
+    again.repeated = frozenset(key for key, _ in over)
+    again.overridden = tuple(value for _, value in over)
     return again
 
 

@@ -167,8 +167,9 @@ def decode_server(frame: bytes) -> w.ServerFrame | wire.PeerCloses | None:
 
 
 def _server_frame(value: Any) -> w.ServerFrame:
-    _check_object(value, _SERVER_KEYS)
+    _check_object(value, _KIND)
     kind = value.get("kind")
+    _check_object(value, _EVENT_FRAME_KEYS if kind == "event" else _RESPONSE_KEYS)
     if kind == "event":
         return w.EventFrame(
             _member(value, "run_id", _read_str),
@@ -202,7 +203,9 @@ def _event(value: Any) -> w.RunEvent | w.UnknownEvent:
 
 
 _CLIENT_KEYS: Final = frozenset({"requestId", "type"})
-_SERVER_KEYS: Final = frozenset({"kind", "request_id", "type", "run_id", "sequence", "event"})
+_KIND: Final = frozenset({"kind"})
+_RESPONSE_KEYS: Final = frozenset({"request_id", "type"})
+_EVENT_FRAME_KEYS: Final = frozenset({"run_id", "sequence", "event"})
 _EVENT_KEYS: Final = frozenset({"type", "payload"})
 
 

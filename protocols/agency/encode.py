@@ -13,11 +13,15 @@ from fleetgate.core.json import Json
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.api import LocalProtocolError
-from fleetgate.protocols.json_text import deeper, dump, quote
+from fleetgate.protocols.json_text import DEPTH, deeper, dump, quote
 
 FREE_DEPTH: Final = 120
-"""Containers within each other in a free-form value. A peer takes 127 over a whole
-document, and none of ours puts a free-form value deeper than 5."""
+"""Containers within each other in a free-form value, wherever it is put. A peer takes 127 over
+a whole document, and none of ours puts a free-form value deeper than 7."""
+
+_IN_TWO: Final = DEPTH - 2
+"""What a free-form value may have where two containers are around it, as in most frames."""
+_IN_THREE: Final = DEPTH - 3
 
 TOO_DEEP: Final = '{"note":"nested too deeply","truncated":true}'
 
@@ -84,13 +88,14 @@ def encode_server(frame: w.ServerFrame) -> bytes:
             assert_never(frame)
 
 
-def written(value: Json) -> str:
-    """A free-form value as text. One that is nested too deeply for a peer is replaced."""
+def written(value: Json, depth: int = FREE_DEPTH) -> str:
+    """A free-form value as text. One with more than `depth` containers inside each other, too
+    deep for a peer, is replaced."""
     try:
         text = dump(value)
     except RecursionError:
         return TOO_DEEP
-    if text.count("[") + text.count("{") > FREE_DEPTH and deeper(value, FREE_DEPTH):
+    if text.count("[") + text.count("{") > depth and deeper(value, depth):
         return TOO_DEEP
     return text
 
@@ -185,7 +190,7 @@ def _request(r: wire.RunRequest) -> str:
         f'"interactive":{_bool(r.interactive)},"workspaceRoots":{_strings(r.workspace_roots)},'
         f'"resumeSessionId":{_maybe(r.resume_session_id)},"binary":{_maybe(r.binary)},'
         f'"environment":{dump(r.environment)},"uncheckedArgs":{_strings(r.unchecked_args)},'
-        f'"metadata":{written(r.metadata)}}}'
+        f'"metadata":{written(r.metadata, _IN_TWO)}}}'
     )
 
 
@@ -199,7 +204,7 @@ def _response(response: wire.ServerResponse) -> str:
         case wire.Error(code=code, message=message):
             return f'"error","code":"{code.value}","message":{quote(message)}'
         case wire.RunAnswer(run=run):
-            return f'"run","run":{_snapshot(run)}'
+            return f'"run","run":{_snapshot(run, _IN_TWO)}'
         case wire.Runs(runs=runs):
             return f'"runs","runs":[{",".join(map(_snapshot, runs))}]'
         case wire.HelloAnswer(server_name=name, version=version, capabilities=names):
@@ -217,12 +222,12 @@ def _response(response: wire.ServerResponse) -> str:
             assert_never(response)
 
 
-def _snapshot(s: wire.RunSnapshot) -> str:
+def _snapshot(s: wire.RunSnapshot, depth: int = _IN_THREE) -> str:
     return (
         f'{{"runId":{quote(s.run_id)},"state":"{s.state.value}","provider":{quote(s.provider)},'
         f'"model":{quote(s.model)},"providerSessionId":{_maybe(s.provider_session_id)},'
         f'"latestSequence":{s.latest_sequence},"acknowledgedSequence":{s.acknowledged_sequence},'
-        f'"workspaceRoots":{_strings(s.workspace_roots)},"metadata":{written(s.metadata)}}}'
+        f'"workspaceRoots":{_strings(s.workspace_roots)},"metadata":{written(s.metadata, depth)}}}'
     )
 
 
@@ -239,7 +244,7 @@ def _provider(p: wire.ProviderStatus) -> str:
 def _account(a: wire.ProviderAccountUsage) -> str:
     return (
         f'{{"provider":{quote(a.provider)},"supported":{_bool(a.supported)},'
-        f'"usage":{written(a.usage)},"error":{_maybe(a.error)}}}'
+        f'"usage":{written(a.usage, _IN_THREE)},"error":{_maybe(a.error)}}}'
     )
 
 
@@ -252,7 +257,9 @@ def _event(event: w.RunEvent) -> str:
         case w.MessageBoundary():
             return '{"type":"message_boundary"}'
         case w.ToolCall(id=id, name=name, input=input):
-            payload = f'{{"id":{_maybe(id)},"name":{quote(name)},"input":{written(input)}}}'
+            payload = (
+                f'{{"id":{_maybe(id)},"name":{quote(name)},"input":{written(input, _IN_THREE)}}}'
+            )
             return f'{{"type":"tool_call","payload":{payload}}}'
         case w.ToolResult(id=id, ok=ok, output=output):
             payload = f'{{"id":{_maybe(id)},"ok":{_bool(ok)},"output":{quote(output)}}}'
@@ -262,7 +269,8 @@ def _event(event: w.RunEvent) -> str:
             return f'{{"type":"session_opened","payload":{payload}}}'
         case w.ApprovalRequested(approval_id=id, title=title, detail=detail):
             payload = (
-                f'{{"approval_id":{quote(id)},"title":{quote(title)},"detail":{written(detail)}}}'
+                f'{{"approval_id":{quote(id)},"title":{quote(title)},'
+                f'"detail":{written(detail, _IN_THREE)}}}'
             )
             return f'{{"type":"approval_requested","payload":{payload}}}'
         case _:
@@ -281,19 +289,19 @@ def _plain_event(
 ) -> str:
     match event:
         case w.Usage(payload=value):
-            return f'{{"type":"usage","payload":{written(value)}}}'
+            return f'{{"type":"usage","payload":{written(value, _IN_TWO)}}}'
         case w.StateChanged(payload=state):
             return f'{{"type":"state_changed","payload":"{state.value}"}}'
         case w.RateLimit(payload=value):
-            return f'{{"type":"rate_limit","payload":{written(value)}}}'
+            return f'{{"type":"rate_limit","payload":{written(value, _IN_TWO)}}}'
         case w.Compaction(payload=value):
-            return f'{{"type":"compaction","payload":{written(value)}}}'
+            return f'{{"type":"compaction","payload":{written(value, _IN_TWO)}}}'
         case w.Commands(payload=value):
-            return f'{{"type":"commands","payload":{written(value)}}}'
+            return f'{{"type":"commands","payload":{written(value, _IN_TWO)}}}'
         case w.ErrorEvent(payload=text):
             return f'{{"type":"error","payload":{quote(text)}}}'
         case w.Finished(payload=value):
-            return f'{{"type":"finished","payload":{written(value)}}}'
+            return f'{{"type":"finished","payload":{written(value, _IN_TWO)}}}'
         case w.Failed(payload=text):
             return f'{{"type":"failed","payload":{quote(text)}}}'
         case _:

@@ -53,6 +53,7 @@ def test_short_escapes_are_short_and_others_are_lower_case() -> None:
         ("-9223372036854775809", -9223372036854775809.0),
         ("12345678901234567890123", 12345678901234567890123.0),
         (" \t\r\n1\n", 1),
+        ("-21822516542373262588", -21822516542373262588.0),
         ("1e-400", 0.0),
         ("1E+2", 100.0),
     ],
@@ -176,3 +177,24 @@ def test_nothing_of_a_refused_text_is_in_the_error(value: object) -> None:
     with pytest.raises(Malformed) as failure:
         load(text.encode())
     assert "3f9a" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"x":' + "[" * 127 + "]" * 127 + ',"x":1}',
+        '{"x":"\\ud83d","x":1}',
+        '{"x":{"\\ud83d":1},"x":1}',
+        '{"a":{"x":[{"y":"\\ude00","y":2}],"x":1}}',
+    ],
+)
+def test_what_a_repeated_key_overrides_is_judged_like_the_rest(text: str) -> None:
+    """As serde_json judges it, which reads before it knows (`just interop agency-rust`)."""
+    with pytest.raises(Malformed):
+        load(text.encode())
+
+
+def test_a_value_that_is_overridden_is_not_deeper_once_it_is_read() -> None:
+    read = load(('{"x":' + "[" * 126 + "]" * 126 + ',"x":1}').encode())
+    assert read == {"x": 1}
+    assert not deeper(read, 1)

@@ -311,6 +311,20 @@ def test_case_d27_a_response_that_is_none_is_refused(document: str) -> None:
         decode_server(text(document))
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"kind":"event","run_id":"r","sequence":1,"event":{"type":"text","payload":"x"},'
+        '"type":1,"type":2,"request_id":3,"request_id":4}',
+        '{"kind":"response","request_id":1,"type":"accepted","event":1,"event":2,'
+        '"run_id":3,"run_id":4,"sequence":5,"sequence":6}',
+    ],
+)
+def test_a_key_that_means_nothing_in_this_frame_may_be_repeated(document: str) -> None:
+    """The genuine types pass over it (`just interop agency-rust`)."""
+    assert decode_server(text(document)) is not None
+
+
 def test_case_d29_text() -> None:
     frame = decode_server(event('{"payload":"x","ts":1,"type":"text"}'))
     assert isinstance(frame, w.EventFrame)

@@ -17,6 +17,7 @@ from fleetgate.protocols.agency.encode import (
     FrameTooLarge,
     encode_client,
     encode_event,
+    encode_response,
     encode_server,
     snapshot_size,
     written,
@@ -243,6 +244,42 @@ def test_a_value_too_deep_for_a_peer_is_replaced() -> None:
         deep = {"a": deep}
     assert json.loads(written(deep))["truncated"]
     decode_server(encode_event("r", 1, w.ToolCall("t", deep)))
+
+
+def nested(depth: int) -> Any:
+    return [nested(depth - 1)] if depth else 1
+
+
+def whole(depth: int) -> tuple[list[bytes], list[bytes]]:
+    """Frames of either side whose free-form value makes them `depth` deep altogether."""
+    two, three = nested(depth - 2), nested(depth - 3)
+    deep = {"a": nested(depth - 4)}
+    request = attrs.evolve(REQUEST, metadata={"a": nested(depth - 3)})
+    snapshot = attrs.evolve(SNAPSHOT, metadata={"a": nested(depth - 3)})
+    account = wire.ProviderAccountUsage("codex", True, three)
+    client = [encode_client(wire.ClientFrame(1, wire.StartRun("r", request, "k")))]
+    return client, [
+        encode_response(1, wire.RunAnswer(snapshot)),
+        encode_response(1, wire.Runs((attrs.evolve(snapshot, metadata=deep),))),
+        encode_response(1, wire.AccountUsage((account,))),
+        *(encode_event("r", 1, kind(two)) for kind in (w.Finished, w.Usage, w.Commands)),
+        encode_event("r", 1, w.ToolCall("t", three)),
+        encode_event("r", 1, w.ApprovalRequested("a", "t", three)),
+    ]
+
+
+def test_a_document_as_deep_as_a_peer_takes_is_written_whole() -> None:
+    """As the genuine types write it (`just interop agency-rust`)."""
+    client, server = whole(127)
+    for frame in (*client, *server):
+        assert b"nested too deeply" not in frame
+    for frame in client:
+        assert isinstance(decode_client(frame, 3), wire.ClientFrame)
+    for frame in server:
+        decode_server(frame)
+    client, server = whole(128)
+    for frame in (*client, *server):
+        assert b"nested too deeply" in frame
 
 
 def test_a_snapshot_s_size_is_that_of_its_text() -> None:
