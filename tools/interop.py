@@ -3,7 +3,8 @@
     python tools/interop.py [--report] [LANE ...]    every lane if none is named
 
 A lane is a folder of tests/interop. Its `lane.toml` names the protocol, and the commands and
-Python modules without which the lane cannot run; its tests are the functions of its `lane_*.py`.
+Python modules without which the lane cannot run; its tests are the functions of its `lane_*.py`,
+and they can import what lies beside them and in tests/interop.
 A lane whose toolchain is not on this machine is skipped with a line that says what is missing.
 One whose toolchain is here must run, all of it: a lane without a test, or with a skipped one, has
 failed. With `--report` the lanes that were run get their new rows in docs/interop.md.
@@ -15,6 +16,7 @@ the next run finds it there.
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -113,10 +115,11 @@ def play(lane: Lane) -> Result:
 
 def _pytest(lane: Lane, said: Path) -> int | None:
     ini = LANES / "pytest.ini"
-    command = [sys.executable, "-P", "-m", "pytest", "-q", f"-c={ini}", f"--said={said}"]
+    paths = shlex.join([str(LANES), str(lane.folder)])
+    words = ["-P", "-m", "pytest", "-q", f"-c={ini}", f"-o=pythonpath={paths}", f"--said={said}"]
     settings = os.environ | {"FLEETGATE_INTEROP_CACHE": str(cache() / lane.name)}
     child = subprocess.Popen(
-        [*command, str(lane.folder)], cwd=ROOT, env=settings, start_new_session=True
+        [sys.executable, *words, str(lane.folder)], cwd=ROOT, env=settings, start_new_session=True
     )
     try:
         return child.wait(WITHIN)

@@ -5,6 +5,7 @@ import json
 import queue
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,14 +31,18 @@ def run(command: Sequence[str | Path], **options: Any) -> str:
 
 
 class Program:
-    """A child that reads and writes lines; leaving the context ends it.
+    """A child that reads and writes lines; leaving the context ends it, by the end of its input
+    or, where it does not listen to that, by SIGTERM.
 
     Lines are taken in order by `line`. With JSON lines, `ask` sends one that has an `id` and
     waits for the answer; lines without that `id` are kept, in order, for `event`.
     """
 
-    def __init__(self, command: Sequence[str | Path], **options: Any) -> None:
+    def __init__(
+        self, command: Sequence[str | Path], *, listens: bool = True, **options: Any
+    ) -> None:
         self._command = command
+        self._listens = listens
         self._options = options
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._events: list[dict[str, Any]] = []
@@ -55,6 +60,8 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         if self.child.poll() is None:
+            if not self._listens:
+                self.child.terminate()
             self.close()
             try:
                 self.child.wait(10)
@@ -65,6 +72,18 @@ class Program:
         self._reader.join(10)
         if self.child.stdout is not None:
             self.child.stdout.close()
+
+    def until_true(self, true: Callable[[], bool], what: str) -> None:
+        """Wait until it is true, for what the program does without a word."""
+        limit = time.monotonic() + PATIENCE
+        while not true():
+            assert self.child.poll() is None, f"{self._command[0]} ended, and not: {what}"
+            assert time.monotonic() < limit, f"not within {PATIENCE} s: {what}"
+            time.sleep(0.02)
+
+    def wait(self) -> int:
+        """Its exit code, once it ends by itself."""
+        return self.child.wait(PATIENCE)
 
     def close(self) -> None:
         """End the child's input."""

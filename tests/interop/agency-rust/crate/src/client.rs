@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-#[tokio::main(flavor = "current_thread")]
+#[tokio::main]
 pub async fn run() {
     let mut clients: HashMap<String, Client> = HashMap::new();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();

@@ -20,7 +20,7 @@ pub fn run() {
         };
         match answer {
             Ok(text) => writeln!(out, "+{text}"),
-            Err(error) => writeln!(out, "-{error}"),
+            Err(error) => writeln!(out, "-{}", error.to_string().escape_default()),
         }
         .and_then(|()| out.flush())
         .expect("whoever asks also reads");
