@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-from fleetgate.gateway.recording.names import Names
+from fleetgate.gateway.recording.names import Names, is_list, is_object
 from fleetgate.protocols.explaining import Explainer
 
 Manner: TypeAlias = Literal["values", "strict", "shape"]
@@ -72,9 +71,9 @@ class Comparison:
         return self._compare(expected, got, "", "")
 
     def _compare(self, expected: Any, got: Any, path: str, member: str) -> Found | None:
-        if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        if is_object(expected) and is_object(got):
             return self._objects(expected, got, path)
-        if _is_list(expected) and _is_list(got):
+        if is_list(expected) and is_list(got):
             return self._lists(expected, got, path, member)
         if member in self._ids and expected is not None and got is not None:
             known = self._names.meet(member, expected, got)
@@ -106,10 +105,6 @@ class Comparison:
         at = min(len(expected), len(got))
         more = expected[at] if at < len(expected) else NOTHING_THERE
         return f"{path}[{at}]", more, got[at] if at < len(got) else NOTHING_THERE
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _kind(value: Any) -> str:

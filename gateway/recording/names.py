@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from fleetgate.protocols.explaining import Explainer
 from fleetgate.protocols.redaction import REDACTED, is_secret
@@ -16,6 +16,16 @@ _NUMBER: Final = re.compile(r"-?\d+")
 _YEAR: Final = 366 * 24 * 3600 * 10**9
 _UNITS: Final = (1, 10**3, 10**6, 10**9)
 """What a number of nanoseconds may be written in: its parts, down to whole seconds."""
+
+
+def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether it is a JSON object."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a JSON array."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def snake(name: str) -> str:
@@ -65,9 +75,9 @@ class Renewal:
 
     def body(self, value: Any, member: str = "") -> Any:
         """A message, renewed."""
-        if isinstance(value, Mapping):
+        if is_object(value):
             return {key: self.body(each, key) for key, each in value.items()}
-        if isinstance(value, Sequence) and not isinstance(value, str):
+        if is_list(value):
             return [self.body(each, member) for each in value]
         if value == REDACTED and self._token is not None and is_secret(member):
             return self._token

@@ -297,3 +297,35 @@ def test_a_file_that_cannot_be_served_is_said_before_anything_is_bound(
     assert main(["serve", "--config", str(config)]) == 1
     assert "needs a certificate and a key" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["gw.toml"]
+
+
+async def test_what_crosses_its_links_is_recorded(tmp_path: Path) -> None:
+    config, file = tmp_path / "gateway.toml", tmp_path / "r.jsonl"
+    config.write_text(CONFIG)
+    program = (*PROGRAM[:-1], "--record", str(file), "--config")
+    async with _serving(config, program) as served:
+        address = (await served.said("entry_listening"))["address"]
+        host, port = address.removeprefix("tcp://").split(":")
+        stream = await trio.open_tcp_stream(host, int(port))
+        async with stream:
+            await stream.send_all(b"\x02\xff\xff")  # a frame, and no message
+            while await stream.receive_some():
+                pass
+        await served.said("link_down")
+        served.process.terminate()
+        await served.said("gateway_stopped")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert lines[0]["protocols"].keys() >= {"rvbox", "agency"}
+    assert [line["event"] for line in lines[1:3]] == ["link", "frame"]
+    assert (lines[1]["entry"], lines[2]["from"], lines[2]["raw"]) == ("hosts", "worker", None)
+    assert lines[-1]["event"] == "end"
+
+
+async def test_a_recording_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
+    config = tmp_path / "gateway.toml"
+    config.write_text(CONFIG)
+    program = (*PROGRAM[:-1], "--record", str(tmp_path), "--config")
+    async with _serving(config, program) as served:
+        reason = (await served.said("gateway_failed"))["reason"]
+        assert "cannot be written" in reason
+        assert await served.process.wait() == 1

@@ -109,3 +109,15 @@ def test_a_recording_that_cannot_be_written_stops_the_start(fakes: Start, tmp_pa
     code, said = fake.end()
     assert code == 1
     assert "cannot be written" in said
+
+
+def test_one_socket_serves_one_fake(fakes: Start, tmp_path: Path) -> None:
+    words = ("agency-daemon", "--socket", str(tmp_path / "d" / "s"))
+    first = fakes(*words)
+    first.until(event="ready")
+    second = fakes(*words)
+    assert second.process.wait(timeout=20) == 1
+    code, said = second.end()
+    assert code == 1
+    assert "gateway fake agency-daemon: another process is already listening at" in said
+    assert first.end()[0] == 0

@@ -137,3 +137,32 @@ async def test_a_peer_that_cannot_be_reached_ends_the_link_with_a_word() -> None
         nursery.cancel_scope.cancel()
     assert caught.value.code == 1013
     assert seen[-1]["code"] == 1013
+
+
+async def test_a_websocket_keeps_its_headers_and_its_close_code() -> None:
+    shown: list[str] = []
+
+    async def serve(link: Link) -> None:
+        shown.append(link.opening.headers["authorization"])
+        await link.send(await link.receive())
+        await link.close(4001, "enough")
+
+    adapter = KNOWN["kodelet"]
+    where = "ws://127.0.0.1:0/api/runner/v1/connect"
+    far = carried(adapter, entry_of(adapter, "controller", Place(where, True)))
+    near = carried(adapter, entry_of(adapter, "worker", Place(where, False)))
+    near = attrs.evolve(near, headers={"authorization": "Bearer s3cr3t"})
+    async with (
+        between("kodelet", where, where, far, serve) as (address, seen),
+        open_dialer(address, near) as dialer,
+    ):
+        link = await dialer.dial()
+        note = b'{"jsonrpc":"2.0","method":"runner.goodbye","params":{}}'
+        await link.send(note)
+        assert await link.receive() == note
+        with pytest.raises(LinkBroken) as caught:
+            await link.receive()
+    assert caught.value.code == 4001
+    assert shown == ["Bearer s3cr3t"]
+    assert [line["name"] for line in seen if line["event"] == "frame"] == ["runner.goodbye"] * 2
+    assert "s3cr3t" not in str(seen)
