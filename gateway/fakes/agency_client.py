@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
@@ -15,7 +14,8 @@ from fleetgate.gateway.fakes.options import (
     journal_of,
     settings_of,
 )
-from fleetgate.gateway.fakes.sides import run_controller
+from fleetgate.gateway.fakes.running import Peer
+from fleetgate.gateway.fakes.sides import controller
 from fleetgate.protocols import agency
 
 NAME = "agency-client"
@@ -33,11 +33,13 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(agency.ADAPTER.southbound.settings, arguments.settings)
     address = f"unix:{os.path.abspath(arguments.socket)}"
     entry = Entry("south", "daemon", "agency", address, False, settings)
     check_entry("--socket", entry)
-    return run_controller(around_of(NAME, entry, journal_of(arguments.state), arguments))
+    return controller(around_of(NAME, entry, journal_of(arguments.state), arguments))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
@@ -15,7 +14,8 @@ from fleetgate.gateway.fakes.options import (
     script_of,
     settings_of,
 )
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
+from fleetgate.gateway.fakes.running import Peer
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, worker
 from fleetgate.protocols import agency
 
 NAME = "agency-daemon"
@@ -34,13 +34,15 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(agency.ADAPTER.northbound.settings, arguments.settings)
     address = f"unix:{os.path.abspath(arguments.socket)}"
     entry = Entry("north", "client", "agency", address, True, settings)
     check_entry("--socket", entry)
     # Nothing is kept, as the genuine daemon keeps nothing across its own restart.
     around = around_of(NAME, entry, "memory:", arguments, ALL_INPUTS)
-    return run_worker(around, Playing(script_of(arguments)))
+    return worker(around, Playing(script_of(arguments)))

@@ -20,8 +20,8 @@ FAKES: Final = {
     "rvbox-client": "a host daemon; with --exec it really executes commands",
     "rvbox-server": "a server of host daemons",
 }
-"""Each fake, in a few words. Its module has the same name and `run(argv) -> int`; only the one
-that is wanted is imported."""
+"""Each fake, in a few words. Its module has the same name, and `make_parser` and `make`: its
+options, and the fake that they describe. Only the one that is wanted is imported."""
 
 BAD_ARGUMENTS: Final = 2
 
@@ -36,9 +36,11 @@ def run(argv: Sequence[str]) -> int:
         sys.stderr.write(f"gateway fake: no fake is named {argv[0]}; {hint}\n")
         return BAD_ARGUMENTS
     from fleetgate.gateway.fakes.options import BadOption
+    from fleetgate.gateway.fakes.running import run_peer
 
+    module = module_of(argv[0])
     try:
-        return int(_module(argv[0]).run(argv[1:]))
+        return run_peer(module.make(module.make_parser().parse_args(argv[1:])))
     except BadOption as error:
         sys.stderr.write(f"gateway fake {argv[0]}: {error}\n")
     except SystemExit as end:  # argparse has said why
@@ -46,7 +48,8 @@ def run(argv: Sequence[str]) -> int:
     return BAD_ARGUMENTS
 
 
-def _module(name: str) -> ModuleType:
+def module_of(name: str) -> ModuleType:
+    """The module of a fake."""
     return import_module(f"fleetgate.gateway.fakes.{name.replace('-', '_')}")
 
 

@@ -2,84 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import trio
 
-from fleetgate.core import commands as c
-from fleetgate.core.answers import Accepted, AccountList, Answer, RunList, WorkerList
-from fleetgate.core.errors import (
-    InvalidArgument,
-    Refusal,
-    Unavailable,
-    UnsupportedInput,
-    WorkerNotFound,
-)
-from fleetgate.core.ids import RunId, Seq
-from fleetgate.core.routing import OPERATOR
-from fleetgate.core.run import Run
-from fleetgate.gateway.config_reader import Flawed
-from fleetgate.gateway.connection import Driver
+from fleetgate.core.errors import InvalidArgument, Refusal, Unavailable
 from fleetgate.gateway.fakes import operations as ops
-from fleetgate.gateway.fakes.fault_specs import Fault
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter, TooLong
 from fleetgate.gateway.fakes.operations import BadLine, Operation, read_operation
-from fleetgate.gateway.fakes.small import Small
-from fleetgate.gateway.local.script_steps import Step, read_steps
-from fleetgate.gateway.render import Line, event_line, plain, run_line, worker_line
-from fleetgate.gateway.spec import read_base64, read_utf8
-from fleetgate.transports.faults import Faults
+from fleetgate.gateway.fakes.performing import Perform, Performer
 
 MAX_WAITING: Final = 1000
 """Operations under way that wait for a run or a peer; one more is refused."""
-
-Perform: TypeAlias = Callable[[], Awaitable[Line]]
-"""Carries out an operation; the members of its answer, of which `ok` may be another than true."""
-Begin: TypeAlias = Callable[[str, Any], Perform]
-"""Begins an operation, given its id, in the order of its line. Raises: `Refusal`."""
 
 INPUT_ENDED: Final = "its standard input was closed"
 QUIT: Final = "it was told to quit"
 
 
-def emit_nothing(run: RunId, steps: Sequence[Step]) -> None:
-    """What `emit` does where nothing is played."""
-    raise UnsupportedInput("runs are not played here; start the fake without --exec")
-
-
-def suffer_nothing(faults: Faults) -> None:
-    """What `fault` does where the links are not the fake's own."""
-    raise UnsupportedInput("these links cannot go wrong on purpose")
-
-
 class FrontEnd:
-    """Serves one stream of operations. `known` are those that the fake's side takes, `beyond`
-    those of them that its protocol cannot carry; `emit` appends steps to a run that is played,
-    `suffer` makes its links go wrong; `own` carries out operations that no other fake has."""
+    """Serves one stream of operations. `known` are those that the fake's side takes; `performer`
+    carries them out."""
 
     def __init__(
         self,
-        small: Small,
         reader: LineReader,
         writer: LineWriter,
         known: Mapping[str, type[Any]],
-        emit: Callable[[RunId, Sequence[Step]], None] = emit_nothing,
-        beyond: frozenset[type[Any]] = frozenset(),
-        suffer: Callable[[Faults], None] = suffer_nothing,
-        own: Mapping[type[Any], Begin] = MappingProxyType({}),
+        performer: Performer,
     ) -> None:
-        self._small = small
         self._reader = reader
         self._writer = writer
         self._known = known
-        self._beyond = beyond
-        self._own = own
-        self._emit = emit
-        self._suffer = suffer
-        self._followers: dict[RunId, trio.CancelScope] = {}
+        self._performer = performer
         self._waiting = 0
 
     async def serve(self) -> str:
@@ -107,25 +63,21 @@ class FrontEnd:
         if isinstance(operation, ops.Quit):
             await self._writer.write({"id": id, "ok": True})
             return QUIT
-        if isinstance(operation, ops.Wait):
-            await self._answer_later(nursery, id, lambda: partial(self._wait, operation))
-        elif isinstance(operation, ops.Usage):
-            await self._answer_later(nursery, id, lambda: self._usage)
-        elif begin := self._own.get(type(operation)):
-            await self._answer_later(nursery, id, partial(begin, id or "", operation))
+        if self._performer.waits(operation):
+            await self._answer_later(nursery, id, operation)
         else:
-            await self._answer(id, partial(self._perform, nursery, operation))
+            await self._answer(id, partial(self._performer.perform, nursery, operation))
         return None
 
     async def _answer_later(
-        self, nursery: trio.Nursery, id: str | None, begin: Callable[[], Perform]
+        self, nursery: trio.Nursery, id: str | None, operation: Operation
     ) -> None:
         if self._waiting >= MAX_WAITING:
             refusal = Unavailable(f"{MAX_WAITING} operations wait already; try again later")
             await self._refuse(id, refusal)
             return
         try:
-            perform = begin()
+            perform = self._performer.begin(id or "", operation)
         except Refusal as refusal:
             await self._refuse(id, refusal)
             return
@@ -149,149 +101,3 @@ class FrontEnd:
     async def _refuse(self, id: str | None, refusal: Refusal) -> None:
         error = {"code": refusal.code, "message": refusal.message}
         await self._writer.write({"id": id, "ok": False, "error": error})
-
-    async def _perform(self, nursery: trio.Nursery, operation: Operation) -> Line:
-        match operation:
-            case ops.Workers():
-                answer = await self._ask(c.ListWorkers())
-                assert isinstance(answer, WorkerList)
-                return {"workers": [worker_line(status) for status in answer.workers]}
-            case ops.Runs():
-                answer = await self._ask(c.ListRuns())
-                assert isinstance(answer, RunList)
-                return {"runs": [run_line(run) for run in answer.runs]}
-            case ops.Start():
-                return await self._start(operation)
-            case ops.Follow(run=run, after=after):
-                await self._seen(run)
-                self._unfollow(run)
-                scope = self._followers[RunId(run)] = trio.CancelScope()
-                nursery.start_soon(self._follow, RunId(run), after, scope)
-            case ops.Unfollow(run=run):
-                self._unfollow(run)
-            case ops.Ack(run=run, through=through):
-                await self._small.hub.acknowledge(RunId(run), through)
-            case ops.Status(run=run):
-                return run_line(await self._seen(run))
-            case _:
-                await self._steer(operation)
-        return {}
-
-    async def _steer(self, operation: Operation) -> None:
-        if type(operation) in self._beyond:
-            raise UnsupportedInput("the protocol carries no such thing to a run that is at work")
-        match operation:
-            case ops.Send():
-                await self._ask(
-                    c.SendInput(RunId(operation.run), _data(operation), operation.newline)
-                )
-            case ops.CloseInput(run=run):
-                await self._ask(c.CloseInput(RunId(run)))
-            case ops.SignalOp(run=run, signal=signal):
-                await self._ask(c.SignalRun(RunId(run), signal))
-            case ops.Cancel(run=run, scope=scope):
-                await self._ask(c.CancelRun(RunId(run), scope))
-            case ops.Approve():
-                await self._ask(
-                    c.ResolveApproval(
-                        RunId(operation.run),
-                        operation.approval,
-                        operation.decision,
-                        operation.value,
-                    )
-                )
-            case ops.Emit(run=run):
-                self._emit(RunId(run), _steps(operation))
-            case _:
-                self._disturb(operation)
-
-    def _disturb(self, operation: Operation) -> None:
-        match operation:
-            case ops.Drop(worker=worker):
-                for driver in self._links(worker):
-                    driver.drop()
-            case ops.Raw(worker=worker):
-                frame = _data(operation)
-                for driver in self._links(worker):
-                    driver.send_raw(frame)
-            case Fault():
-                self._suffer(_faults(operation))
-            case _:
-                raise AssertionError(f"{type(operation).__name__} is performed elsewhere")
-
-    async def _start(self, operation: ops.Start) -> Line:
-        if operation.worker is not None:
-            self._links(operation.worker)
-        run = RunId(operation.run)
-        answer = await self._ask(c.StartRun(run, operation.spec, c.Origin(OPERATOR, run)))
-        assert isinstance(answer, Accepted)
-        return {"run": run}
-
-    async def _ask(self, command: c.Command) -> Answer:
-        return await self._small.hub.submit(command)
-
-    async def _seen(self, run: str) -> Run:
-        answer = await self._ask(c.DescribeRun(RunId(run)))
-        assert isinstance(answer, Accepted)
-        assert answer.after is not None
-        return answer.after
-
-    def _links(self, worker: str | None) -> list[Driver]:
-        """The links of a worker, by its protocol's own name; of all workers without one."""
-        found = [
-            driver
-            for driver in self._small.drivers
-            if worker is None or worker in (driver.worker, (driver.worker or "").partition("/")[2])
-        ]
-        if worker is not None and not found:
-            raise WorkerNotFound(f"no link is up to a worker named {worker}")
-        return found
-
-    async def _usage(self) -> Line:
-        answer = await self._ask(c.ReadUsage(OPERATOR))
-        assert isinstance(answer, AccountList)
-        return {"accounts": [plain(account) for account in answer.accounts]}
-
-    async def _wait(self, operation: ops.Wait) -> Line:
-        run = await self._seen(operation.run)
-        with trio.move_on_after(operation.timeout_ms / 1000):
-            with self._small.hub.follow(run.id, run.last_seq) as follower:
-                while not run.state.terminal:
-                    await follower.__anext__()
-                    run = await self._seen(operation.run)
-            return run_line(run)
-        raise Unavailable(f"run {operation.run} did not end within {operation.timeout_ms} ms")
-
-    def _unfollow(self, run: str) -> None:
-        scope = self._followers.pop(RunId(run), None)
-        if scope is not None:
-            scope.cancel()
-
-    async def _follow(self, run: RunId, after: int, scope: trio.CancelScope) -> None:
-        with scope, self._small.hub.follow(run, Seq(after)) as follower:
-            async for batch in follower:
-                lines = [{"event": "run", **event_line(recorded)} for recorded in batch]
-                await self._writer.write(*lines)
-
-
-def _data(operation: ops.Send | ops.Raw) -> bytes:
-    if (operation.text is None) == (operation.data_base64 is None):
-        raise InvalidArgument("expected exactly one of text and data_base64")
-    if operation.text is not None:
-        return read_utf8(operation.text, "text")
-    return read_base64(operation.data_base64 or "", "data_base64")
-
-
-def _faults(operation: Fault) -> Faults:
-    try:
-        return operation.faults()
-    except ValueError as error:
-        raise InvalidArgument(str(error)) from None
-
-
-def _steps(operation: ops.Emit) -> Sequence[Step]:
-    try:
-        return read_steps(operation.steps, ("steps",))
-    except Flawed as error:
-        said = [f"{'.'.join(map(str, flaw.path))}: {flaw.message}" for flaw in error.flaws]
-        raise InvalidArgument("; ".join(said).replace("a table", "an object")) from None

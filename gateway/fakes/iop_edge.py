@@ -25,7 +25,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.sides import run_controller
+from fleetgate.gateway.fakes.running import Peer
+from fleetgate.gateway.fakes.sides import controller
 from fleetgate.protocols import iop
 
 NAME = "iop-edge"
@@ -62,9 +63,11 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(
         iop.ADAPTER.southbound.settings,
         arguments.settings,
@@ -75,7 +78,7 @@ def run(argv: Sequence[str]) -> int:
     tls, grants = tls_of(arguments), nodes_of(arguments.token)
     entry = Entry("south", "nodes", "iop", arguments.listen, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
-    return run_controller(around_of(NAME, entry, journal_of(arguments.state), arguments), BEYOND)
+    return controller(around_of(NAME, entry, journal_of(arguments.state), arguments), BEYOND)
 
 
 def nodes_of(words: Sequence[str]) -> tuple[Grant, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
@@ -17,7 +16,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
+from fleetgate.gateway.fakes.running import Peer
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, worker
 from fleetgate.gateway.fakes.small import LOCAL
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.protocols import iop
@@ -43,9 +43,11 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(iop.ADAPTER.northbound.settings, arguments.settings)
     tls, script = tls_of(arguments), script_of(arguments)
     token = GivenToken(value=arguments.token)
@@ -54,4 +56,4 @@ def run(argv: Sequence[str]) -> int:
     pool = LocalPool(LOCAL, ("cli",)) if arguments.execute else None
     inputs = ALL_INPUTS if pool is None else pool.inputs
     around = around_of(NAME, entry, "memory:", arguments, inputs)
-    return run_worker(around, Playing(script, pool=pool, hears=False))
+    return worker(around, Playing(script, pool=pool, hears=False))

@@ -24,7 +24,7 @@ from fleetgate.gateway.fakes.kodelet_plane import (
     run_line,
     runner_line,
 )
-from fleetgate.gateway.fakes.lines import LineWriter
+from fleetgate.gateway.fakes.lines import Writer
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.gateway.fakes.unread import Unread
 from fleetgate.gateway.render import Line
@@ -74,7 +74,7 @@ class ByHand:
     Raises: `Refusal`, where nothing was begun.
     """
 
-    def __init__(self, plane: Plane, small: Small, writer: LineWriter) -> None:
+    def __init__(self, plane: Plane, small: Small, writer: Writer) -> None:
         self._plane = plane
         self._small = small
         self._writer = writer

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import attrs
 
 from fleetgate.gateway.config_entries import Entry, Grant
-from fleetgate.gateway.fakes.frontend import FrontEnd
 from fleetgate.gateway.fakes.kodelet_by_hand import ByHand
 from fleetgate.gateway.fakes.kodelet_operations import KNOWN
 from fleetgate.gateway.fakes.kodelet_plane import Plane
-from fleetgate.gateway.fakes.lines import LineReader, LineWriter
+from fleetgate.gateway.fakes.lines import Writer
 from fleetgate.gateway.fakes.options import (
     GivenToken,
     add_common,
@@ -24,7 +24,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.running import run_fake
+from fleetgate.gateway.fakes.performing import Performer
+from fleetgate.gateway.fakes.running import Peer
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.protocols import kodelet
 
@@ -55,9 +56,11 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(
         kodelet.ADAPTER.southbound.settings,
         arguments.settings,
@@ -76,13 +79,13 @@ def run(argv: Sequence[str]) -> int:
     plane = Plane(attended=not arguments.no_ui)
     around = attrs.evolve(around_of(NAME, entry, "memory:", arguments), connect=plane.connect)
 
-    async def serve(small: Small, writer: LineWriter) -> str:
+    @asynccontextmanager
+    async def open(small: Small, writer: Writer) -> AsyncGenerator[Performer, None]:
         own, suffer = ByHand(plane, small, writer).own, around.links.suffer
         async with plane.telling(writer):
-            end = FrontEnd(small, LineReader(), writer, KNOWN, suffer=suffer, own=own)
-            return await end.serve()
+            yield Performer(small, writer, suffer=suffer, own=own)
 
-    return run_fake(around, serve)
+    return Peer(around, KNOWN, open)
 
 
 def _address(listen: str, path: str, *, encrypted: bool) -> str:

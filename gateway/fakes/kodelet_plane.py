@@ -11,7 +11,7 @@ import attrs
 import trio
 
 from fleetgate.core.errors import RunNotFound, Unavailable
-from fleetgate.gateway.fakes.lines import LineWriter
+from fleetgate.gateway.fakes.lines import Writer
 from fleetgate.gateway.fakes.unread import Budget, Unread
 from fleetgate.gateway.render import Line
 from fleetgate.protocols.api import NO_STEPS, Steps
@@ -83,14 +83,14 @@ class Plane:
         return self._links[-1]
 
     @asynccontextmanager
-    async def telling(self, writer: LineWriter) -> AsyncGenerator[None, None]:
+    async def telling(self, writer: Writer) -> AsyncGenerator[None, None]:
         """Write events meanwhile."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._tell_all, writer)
             yield
             nursery.cancel_scope.cancel()
 
-    async def _tell_all(self, writer: LineWriter) -> None:
+    async def _tell_all(self, writer: Writer) -> None:
         while True:
             await self.events.wait()
             lines = self.events.take()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -27,7 +26,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, run_worker
+from fleetgate.gateway.fakes.running import Peer
+from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, worker
 from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
 from fleetgate.protocols import kodelet
 from fleetgate.protocols.kodelet.northbound import RunnerConnection
@@ -74,9 +74,11 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(
         kodelet.ADAPTER.northbound.settings,
         arguments.settings,
@@ -97,7 +99,7 @@ def run(argv: Sequence[str]) -> int:
     journal = journal_of(arguments.state)
     connect = partial(RunnerConnection, takes=no_time if arguments.script else takes)
     around = around_of(NAME, entry, journal, arguments, ALL_INPUTS)
-    return run_worker(attrs.evolve(around, connect=connect), playing)
+    return worker(attrs.evolve(around, connect=connect), playing)
 
 
 def takes(asked: RunOpen) -> float:

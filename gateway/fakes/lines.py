@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
@@ -67,6 +67,14 @@ class LineReader:
     def _add(self, data: bytes) -> None:
         self._rest += data
         self._over = not data
+
+
+class Writer(Protocol):
+    """Takes objects: standard output, or whoever drives the fake from Python."""
+
+    async def write(self, *lines: Line) -> None:
+        """Take the objects, in order."""
+        ...
 
 
 class LineWriter:

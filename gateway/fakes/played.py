@@ -10,7 +10,7 @@ from fleetgate.core.events import Outcome
 from fleetgate.core.ids import RunId
 from fleetgate.core.json import NOTHING
 from fleetgate.core.worker import InputKind
-from fleetgate.gateway.local.script import UsageTable
+from fleetgate.gateway.local.script import Script, UsageTable
 from fleetgate.gateway.local.script_play import Stage
 from fleetgate.gateway.local.work import Job, Reporter, Task, Work
 
@@ -65,6 +65,11 @@ class Played:
             return await tool(work, answers)
 
         return Part(Work(run, spec, reporter), play, answers)
+
+    def play(self, script: Script) -> None:
+        """Play this from now on, in place of all that was played: script and tools."""
+        self._tools = NOTHING
+        self._stage.script = script
 
     def end_session(self, id: str) -> None:
         """A script remembers nothing from run to run."""

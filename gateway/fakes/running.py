@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    suppress,
+)
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 import trio
@@ -17,9 +22,11 @@ from fleetgate.core.worker import InputKind, WorkerStatus
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.fakes.lines import LineWriter
+from fleetgate.gateway.fakes.frontend import FrontEnd
+from fleetgate.gateway.fakes.lines import LineReader, LineWriter, Writer
 from fleetgate.gateway.fakes.links import FakeLinks
-from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
+from fleetgate.gateway.fakes.performing import Performer
+from fleetgate.gateway.fakes.small import LOCAL, Small, Told, bare_journal, open_small
 from fleetgate.gateway.logs import Log, Said
 from fleetgate.gateway.observe import Counters, EntryObserver, GatewayObserver, LinkObserver
 from fleetgate.gateway.recording.backlog import Backlog
@@ -40,12 +47,6 @@ MAX_BYTES: Final = 64 << 20
 hour, and some frames of the largest kind have room. More are left out, which a line says."""
 
 PEER_ENDED_IT: Final = 3
-
-
-class Body(Protocol):
-    """What is particular to one fake. It ends when the fake is asked to, and says by what."""
-
-    async def __call__(self, small: Small, writer: LineWriter) -> str: ...
 
 
 Emit: TypeAlias = Callable[[Line], None]
@@ -133,58 +134,87 @@ class Around:
     connect: Callable[[Any], Connection] | None = None
 
 
-_LOCAL: Final = (JournalError, LinkError, AddressError, OSError, CannotRecord)
+@attrs.frozen(slots=True)
+class Peer:
+    """A fake, ready to run. `known` are its operations; `open` is what it does beside its entry,
+    as long as the block lasts: it yields what carries them out."""
+
+    around: Around
+    known: Mapping[str, type[Any]]
+    open: Callable[[Small, Writer], AbstractAsyncContextManager[Performer]]
+
+
+LOCAL_CAUSES: Final = (JournalError, LinkError, AddressError, OSError, CannotRecord)
 """Why a fake cannot start: all of it is ours to mend."""
 
 
-def run_fake(around: Around, body: Body) -> int:
-    """Run a fake to its end; answers its exit code."""
+def run_peer(peer: Peer) -> int:
+    """Run a fake, steered by lines, to its end; answers its exit code."""
     try:
-        return trio.run(_run, around, body)
-    except (*_LOCAL, BaseExceptionGroup) as group:
+        return trio.run(_run, peer)
+    except (*LOCAL_CAUSES, BaseExceptionGroup) as group:
         error = unwrapped(group)
-        if not isinstance(error, _LOCAL):
+        if not isinstance(error, LOCAL_CAUSES):
             raise
-        sys.stderr.write(f"gateway fake {around.name}: {error}\n")
+        sys.stderr.write(f"gateway fake {peer.around.name}: {error}\n")
         return CANNOT_START
 
 
-async def _run(around: Around, body: Body) -> int:
-    writer, ending = LineWriter(), Ending()
-    async with AsyncExitStack() as stack:
-        backlog = Backlog(_lost, MAX_LINES, MAX_BYTES)
-        nursery = await stack.enter_async_context(trio.open_nursery())
+async def _run(peer: Peer) -> int:
+    around, writer, ending = peer.around, LineWriter(), Ending()
+    backlog = Backlog(_lost, MAX_LINES, MAX_BYTES)
+
+    def emit(line: Line) -> None:
+        backlog.put(encode(line))
+
+    async with trio.open_nursery() as nursery:
         nursery.start_soon(_write_all, writer, backlog)
-
-        def emit(line: Line) -> None:
-            backlog.put(encode(line))
-
-        def tell(worker: WorkerStatus) -> None:
-            if worker.info.pool != LOCAL:
-                state = worker.liveness.value
-                emit({"event": "worker", "worker": worker.info.id, "state": state})
-
-        known = adapters(())
-        around.links.onlookers = await _onlookers(around, known, emit, stack)
         nursery.start_soon(_end_on_signal, ending)
-        async with open_small(
-            around.entry,
-            around.name,
-            around.journal,
-            FakeObserver(around.log, emit, ending),
-            around.inputs,
-            tell,
-            partial(around.links.wrap, known),
-            connect=around.connect,
-        ) as small:
-            small.nursery.start_soon(_end_when_stopped, small, around.entry.name, ending)
+        async with at_work(around, emit, ending) as small:
             with ending.work:
-                ending.come(ASKED, await body(small, writer))
-            await around.links.release()
+                async with peer.open(small, writer) as performer:
+                    end = FrontEnd(LineReader(), writer, peer.known, performer)
+                    ending.come(ASKED, await end.serve())
         nursery.cancel_scope.cancel()
     level: LogLevel = "warning" if ending.code == ASKED else "error"
     around.log.say(Said.FAKE_ENDED, level=level, fake=around.name, reason=ending.reason)
     return ending.code
+
+
+@asynccontextmanager
+async def at_work(
+    around: Around, emit: Emit, ending: Ending, told: Told = bare_journal
+) -> AsyncGenerator[Small, None]:
+    """A fake's entry at work, as long as the block lasts. `emit` is given its events, `told` what
+    it journals.
+
+    Raises: what is in `LOCAL_CAUSES`, perhaps in groups of one.
+    """
+    known = adapters(())
+
+    def tell(worker: WorkerStatus) -> None:
+        if worker.info.pool != LOCAL:
+            state = worker.liveness.value
+            emit({"event": "worker", "worker": worker.info.id, "state": state})
+
+    async with AsyncExitStack() as stack:
+        around.links.onlookers = await _onlookers(around, known, emit, stack)
+        small = await stack.enter_async_context(
+            open_small(
+                around.entry,
+                around.name,
+                around.journal,
+                FakeObserver(around.log, emit, ending),
+                around.inputs,
+                tell,
+                partial(around.links.wrap, known),
+                connect=around.connect,
+                told=told,
+            )
+        )
+        small.nursery.start_soon(_end_when_stopped, small, around.entry.name, ending)
+        yield small
+        await around.links.release()
 
 
 async def _onlookers(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
@@ -20,7 +19,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.sides import Playing, run_worker
+from fleetgate.gateway.fakes.running import Peer
+from fleetgate.gateway.fakes.sides import Playing, worker
 from fleetgate.gateway.local.launch import available_shells
 from fleetgate.protocols import rvbox
 
@@ -48,9 +48,11 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(
         rvbox.ADAPTER.northbound.settings,
         arguments.settings,
@@ -71,4 +73,4 @@ def run(argv: Sequence[str]) -> int:
         state=arguments.state,
         max_running=settings.max_running,
     )
-    return run_worker(around, playing)
+    return worker(around, playing)

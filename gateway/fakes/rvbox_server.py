@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
@@ -17,7 +16,8 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
     tls_of,
 )
-from fleetgate.gateway.fakes.sides import run_controller
+from fleetgate.gateway.fakes.running import Peer
+from fleetgate.gateway.fakes.sides import controller
 from fleetgate.protocols import rvbox
 
 NAME = "rvbox-server"
@@ -43,12 +43,14 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run it; answers its exit code."""
-    arguments = make_parser().parse_args(argv)
+def make(arguments: argparse.Namespace) -> Peer:
+    """The fake that its options describe.
+
+    Raises: `BadOption`.
+    """
     settings = settings_of(rvbox.ADAPTER.southbound.settings, arguments.settings)
     tls, grants = tls_of(arguments), grants_of("--token", arguments.token)
     address = arguments.listen
     entry = Entry("south", "hosts", "rvbox", address, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
-    return run_controller(around_of(NAME, entry, journal_of(arguments.state), arguments))
+    return controller(around_of(NAME, entry, journal_of(arguments.state), arguments))

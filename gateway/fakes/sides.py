@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,11 +13,11 @@ import attrs
 from fleetgate.core.ids import WorkerId
 from fleetgate.core.json import NOTHING
 from fleetgate.core.worker import InputKind
-from fleetgate.gateway.fakes.frontend import FrontEnd, emit_nothing
-from fleetgate.gateway.fakes.lines import LineReader, LineWriter
+from fleetgate.gateway.fakes.lines import Writer
 from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER
+from fleetgate.gateway.fakes.performing import Performer
 from fleetgate.gateway.fakes.played import Played, Tool
-from fleetgate.gateway.fakes.running import Around, run_fake
+from fleetgate.gateway.fakes.running import Around, Peer
 from fleetgate.gateway.fakes.small import LOCAL, Small
 from fleetgate.gateway.local.adapters import Adapters, open_adapters
 from fleetgate.gateway.local.pool import LocalPool
@@ -53,35 +53,30 @@ class Playing:
         return not self.execute and self.pool is None
 
 
-def run_controller(around: Around, beyond: frozenset[type[Any]] = frozenset()) -> int:
-    """Run a fake whose operations start runs; answers its exit code. `beyond` are operations that
-    its protocol cannot carry."""
+def controller(around: Around, beyond: frozenset[type[Any]] = frozenset()) -> Peer:
+    """A fake whose operations start runs. `beyond` are those that its protocol cannot carry."""
 
-    async def serve(small: Small, writer: LineWriter) -> str:
-        end = FrontEnd(
-            small,
-            LineReader(),
-            writer,
-            CONTROLLER,
-            beyond=beyond,
-            suffer=around.links.suffer,
-        )
-        return await end.serve()
+    @asynccontextmanager
+    async def open(small: Small, writer: Writer) -> AsyncGenerator[Performer, None]:
+        yield Performer(small, writer, beyond=beyond, suffer=around.links.suffer)
 
-    return run_fake(around, serve)
+    return Peer(around, CONTROLLER, open)
 
 
-def run_worker(around: Around, playing: Playing) -> int:
-    """Run a fake that carries out the runs which its controllers start; answers its exit code."""
+def worker(around: Around, playing: Playing) -> Peer:
+    """A fake that carries out the runs which its controllers start."""
     kept = None if playing.state is None else Path(playing.state).absolute()
 
-    async def serve(small: Small, writer: LineWriter) -> str:
+    @asynccontextmanager
+    async def open(small: Small, writer: Writer) -> AsyncGenerator[Performer, None]:
         stage = Stage(playing.script, _cutting(small), hears=playing.hears)
         seen = LinkObserver(around.log, Counters(), LOCAL, "this process")
+        suffer = around.links.suffer
         async with AsyncExitStack() as stack:
             state = kept or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             settings = LocalSettings(state, playing.max_running)
-            adapters: Adapters | None = Played(stage, playing.tools)
+            played = Played(stage, playing.tools)
+            adapters: Adapters | None = played
             if playing.pool is not None:
                 pool = open_adapters(playing.pool, state, stage, seen.fault)
                 adapters = await stack.enter_async_context(pool)
@@ -90,12 +85,12 @@ def run_worker(around: Around, playing: Playing) -> int:
             id = WorkerId(f"{LOCAL}/fake")
             worker = LocalWorker(id, LOCAL, small.hub, settings, seen, adapters)
             await small.nursery.start(worker.serve)
-            emit = stage.emit if playing.plays else emit_nothing
-            suffer = around.links.suffer
-            end = FrontEnd(small, LineReader(), writer, WORKER, emit, suffer=suffer)
-            return await end.serve()
+            if playing.plays:
+                yield Performer(small, writer, stage.emit, suffer=suffer, play=played.play)
+            else:
+                yield Performer(small, writer, suffer=suffer)
 
-    return run_fake(around, serve)
+    return Peer(around, WORKER, open)
 
 
 def _cutting(small: Small) -> Callable[[], None]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 import trio
 
 from fleetgate.core.hub import Hub, open_hub
+from fleetgate.core.journal.api import Journal
 from fleetgate.core.routing import OPERATOR, Route
 from fleetgate.core.timers import Clock as AnyClock
 from fleetgate.core.worker import InputKind, WorkerStatus
@@ -34,6 +35,15 @@ LOCAL: Final = "local"
 LONGEST_REDIAL: Final = 2.0
 """Seconds between two dials, at most. There is no fleet to spread here, and whoever starts a
 fake's peer anew wants the fake back and not, as protocols have it, up to half a minute later."""
+
+
+Told: TypeAlias = Callable[[Journal], Journal]
+"""What is put around the journal of a small gateway, so that somebody hears what is written."""
+
+
+def bare_journal(journal: Journal) -> Journal:
+    """Nothing is."""
+    return journal
 
 
 @attrs.frozen(slots=True)
@@ -62,11 +72,12 @@ async def open_small(
     wrap: Wrap = bare,
     *,
     connect: Callable[[Any], Connection] | None = None,
+    told: Told = bare_journal,
 ) -> AsyncGenerator[Small, None]:
     """A small gateway with one entry: a worker's entry is routed to from the operator, a
     controller's entry leads to the local pool, whose workers take `inputs`. `watch` is told of
     workers that come, get ready or leave. `connect` makes the entry's connections, in place of the
-    protocol's own. Its links end with the block.
+    protocol's own. `told` is put around its journal. Its links end with the block.
 
     Raises: `JournalError`, `ListenFailed`, `AddressError`.
     """
@@ -76,12 +87,12 @@ async def open_small(
         known[entry.protocol] = _connecting(known[entry.protocol], entry.facing, connect)
     config = config_of(entry, name, journal)
     async with (
-        open_journal(journal) as opened,
-        open_hub(opened, router_of(config, known, local), clock) as hub,
+        open_journal(journal) as kept,
+        open_hub(told(kept), router_of(config, known, local), clock) as hub,
         trio.open_nursery() as nursery,
     ):
         hub.watch_workers(watch)
-        house = House(hub, opened, clock, known, observer, nursery, local, wrap)
+        house = House(hub, kept, clock, known, observer, nursery, local, wrap)
         errors = await house.apply(config)
         if errors:
             raise errors[0]

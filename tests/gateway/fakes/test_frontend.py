@@ -14,16 +14,17 @@ from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.errors import Conflict, UnsupportedInput
+from fleetgate.core.errors import Conflict
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import DONE, HandWorker, TrioClock, hub_on, worker_info
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.fakes import frontend
 from fleetgate.gateway.fakes import operations as ops
-from fleetgate.gateway.fakes.frontend import FrontEnd, suffer_nothing
+from fleetgate.gateway.fakes.frontend import FrontEnd
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter
 from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER
+from fleetgate.gateway.fakes.performing import Performer
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.gateway.house import House
 from fleetgate.gateway.render import Line
@@ -109,7 +110,8 @@ async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
         desk = Desk(hub, worker, Recorder(), pen)
         suffer = desk.faults.append
         own: dict[type[Any], Any] = {ops.Ack: desk.begin} if request.param == "own" else {}
-        front = FrontEnd(small, LineReader(theirs), desk.out, known, suffer=suffer, own=own)
+        performer = Performer(small, desk.out, suffer=suffer, own=own)
+        front = FrontEnd(LineReader(theirs), desk.out, known, performer)
 
         async def serve() -> None:
             await front.serve()
@@ -261,8 +263,3 @@ async def test_faults_are_checked_before_any_link_suffers(desk: Desk) -> None:
         assert refused["error"]["code"] == "invalid_argument"
         assert said in refused["error"]["message"]
     assert len(desk.faults) == 2
-
-
-def test_links_that_are_not_its_own_do_not_go_wrong() -> None:
-    with pytest.raises(UnsupportedInput):
-        suffer_nothing(Faults())

@@ -17,6 +17,7 @@ from fleetgate.gateway.fakes.kodelet_by_hand import ByHand
 from fleetgate.gateway.fakes.kodelet_operations import KNOWN
 from fleetgate.gateway.fakes.kodelet_plane import Plane
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter
+from fleetgate.gateway.fakes.performing import Performer
 from fleetgate.gateway.fakes.small import open_small
 from fleetgate.gateway.render import Line
 from fleetgate.gateway.testing import SeenHouse
@@ -182,7 +183,7 @@ async def bench(settings: ControlPlaneSettings, attended: bool) -> AsyncIterator
         plane.telling(page),
     ):
         own = ByHand(plane, small, page).own
-        nursery.start_soon(FrontEnd(small, pen, page, KNOWN, own=own).serve)
+        nursery.start_soon(FrontEnd(pen, page, KNOWN, Performer(small, page, own=own)).serve)
         yield Bench("memory:plane", nursery, pen, page)
         nursery.cancel_scope.cancel()
 
