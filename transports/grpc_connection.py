@@ -37,7 +37,7 @@ from fleetgate.transports.grpc_http2 import (
     grpclib_config,
     h2_config,
 )
-from fleetgate.transports.grpc_metadata import Headers, decoded
+from fleetgate.transports.grpc_metadata import Headers, decoded, malformed
 from fleetgate.transports.stream import CHUNK
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -212,7 +212,10 @@ class GrpcConnection(H2Protocol):
         }
 
     def _request(self, event: RequestReceived) -> None:
-        self.on_request(event.stream_id, decoded(event.headers))
+        if malformed(event.headers):
+            self.reset(event.stream_id, ErrorCodes.PROTOCOL_ERROR)
+        else:
+            self.on_request(event.stream_id, decoded(event.headers))
 
     def _response(self, event: ResponseReceived) -> None:
         call = self.calls.get(event.stream_id)

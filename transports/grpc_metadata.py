@@ -26,6 +26,32 @@ _OURS: Final = frozenset({"te", "content-type", "user-agent", "connection", "hos
 """Names that the carriage fills in itself."""
 
 
+_NEEDED: Final = frozenset({b":method", b":scheme", b":path"})
+_PSEUDO: Final = _NEEDED | {b":authority"}
+_OF_HTTP_1: Final = frozenset(
+    {b"connection", b"proxy-connection", b"keep-alive", b"transfer-encoding", b"upgrade"}
+)
+"""Names that say something of a connection, which HTTP/2 says in frames."""
+
+
+def malformed(pairs: Iterable[Sequence[bytes]]) -> bool:
+    """Whether a request is none of HTTP/2 (RFC 9113 sections 8.2 and 8.3). Who passes it on would
+    not know what it was: it is cut."""
+    seen: set[bytes] = set()
+    regular = False
+    for name, value in pairs:
+        if name.startswith(b":"):
+            if regular or name in seen or name not in _PSEUDO or not value:
+                return True
+            seen.add(name)
+        else:
+            regular = True
+            wrong_te = name == b"te" and value != b"trailers"
+            if wrong_te or name in _OF_HTTP_1 or name != name.lower():
+                return True
+    return not seen >= _NEEDED
+
+
 def decoded(pairs: Iterable[Sequence[bytes]]) -> dict[str, str]:
     """Headers by name. One that came several times is joined as HTTP joins them."""
     headers: dict[str, str] = {}

@@ -6,6 +6,7 @@ the tree. Versions are those of `go/go.mod`.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -64,3 +65,23 @@ def versions(program: Path, *modules: str) -> list[str]:
         assert version is not None, module
         found.append(f"{module} {version[1]}")
     return found
+
+
+def install(cache: Path, package: str, version: str) -> Path:
+    """A program of others, built once: the path of it."""
+    folder = cache.parent / "go" / "installed"
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / package.rpartition("/")[2]
+    with alone(folder):
+        if not program.exists():
+            command = ["go", "install", f"{package}@{version}"]
+            run(command, env=os.environ | {"GOBIN": str(folder), "GOFLAGS": ""})
+    return program
+
+
+def version_of(program: Path) -> str:
+    """Name and version of the module that a program was made of."""
+    said = run(["go", "version", "-m", program])
+    found = re.search(r"\smod\s+(\S+)\s+(\S+)", said)
+    assert found is not None
+    return f"{found[1]} {found[2]}"

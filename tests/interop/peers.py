@@ -27,6 +27,7 @@ class Peer(Program):
 
     def __init__(self, *words: str, logs: bool = False) -> None:
         """`logs`: what it says are the lines of its log, which go to stderr."""
+        self.words = words
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         super().__init__(words, stderr=subprocess.STDOUT if logs else self._errors)
         self._by = 0.0

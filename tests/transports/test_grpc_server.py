@@ -96,7 +96,7 @@ async def say(url: str, data: bytes) -> bytes:
     ("headers", "answer"),
     [
         ({":path": "/test.Talk/None"}, {"grpc-status": "12", ":status": "200"}),
-        ({":path": ""}, {"grpc-status": "12"}),
+        ({":path": ""}, {"reset": "1"}),
         ({":method": "GET"}, {":status": "405"}),
         ({"content-type": "application/json"}, {":status": "415"}),
         ({"grpc-timeout": "soon"}, {"grpc-status": "13"}),

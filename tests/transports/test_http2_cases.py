@@ -201,6 +201,34 @@ async def test_what_cuts_a_call_or_more(name: str) -> None:
     assert code in codes
 
 
+def headers(*pairs: tuple[str, str]) -> bytes:
+    return frame(HEADERS, END_HEADERS, 1, Encoder().encode([(*pair, True) for pair in pairs]))
+
+
+WHOLE = ((":method", "POST"), (":scheme", "http"), (":path", TALK), (":authority", "x"))
+
+MALFORMED: dict[str, bytes] = {
+    "8.2.1 a name in upper case": headers(*WHOLE, ("X-Test", "1")),
+    "8.2.2 a header of a connection": headers(*WHOLE, ("connection", "keep-alive")),
+    "8.2.2 a transfer encoding": headers(*WHOLE, ("transfer-encoding", "chunked")),
+    "8.2.2 other te than trailers": headers(*WHOLE, ("te", "trailers, deflate")),
+    "8.3 an unknown pseudo-header": headers(*WHOLE, (":test", "1")),
+    "8.3 one of answers": headers(*WHOLE, (":status", "200")),
+    "8.3 one behind a regular header": headers(*WHOLE[1:], ("x-test", "1"), WHOLE[0]),
+    "8.3.1 no method": headers(*WHOLE[1:]),
+    "8.3.1 no scheme": headers(WHOLE[0], *WHOLE[2:]),
+    "8.3.1 no path": headers(*WHOLE[:2], WHOLE[3]),
+    "8.3.1 an empty path": headers(*WHOLE[:2], (":path", "")),
+    "8.3.1 two methods": headers(WHOLE[0], *WHOLE),
+    "8.3.1 two paths": headers(WHOLE[2], *WHOLE),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+async def test_what_is_no_request_is_cut(name: str) -> None:
+    assert said(MALFORMED[name]) == ("reset", PROTOCOL)
+
+
 FINE: dict[str, bytes] = {
     "4.1 a frame of an unknown type": frame(0xF0, 0xFF, 1, b"whatever"),
     "4.1 flags that mean nothing": frame(PING, 0x16, 0, bytes(8)),

@@ -129,7 +129,7 @@ func (c *client) judge(link *link, m *rv.CommandDispatch) (rv.ControlErrorCode, 
 
 // emit numbers an event, keeps it, and sends it where that is allowed now.
 func (c *client) emit(command *command, event *rv.CommandEvent) {
-	if command.gone {
+	if command.gone || command.ended && event.GetExit() == nil {
 		return
 	}
 	command.last++
@@ -243,7 +243,7 @@ func (command *command) prepare() (*exec.Cmd, func(), error) {
 }
 
 // attend reads what a process says and tells how it ends.
-func (c *client) attend(command *command, made *exec.Cmd, stdout, stderr io.Reader) {
+func (c *client) attend(command *command, made *exec.Cmd, stdout, stderr io.ReadCloser) {
 	if after := command.spec.Timeout; after != nil {
 		timer := time.AfterFunc(after.AsDuration(), func() {
 			c.Lock()
@@ -255,17 +255,30 @@ func (c *client) attend(command *command, made *exec.Cmd, stdout, stderr io.Read
 		})
 		defer timer.Stop()
 	}
-	done := make(chan struct{})
+	read := make(chan struct{})
 	go func() {
-		c.relay(command, rv.OutputStream_OUTPUT_STREAM_STDERR, stderr)
-		close(done)
+		inner := make(chan struct{})
+		go func() {
+			defer close(inner)
+			c.relay(command, rv.OutputStream_OUTPUT_STREAM_STDERR, stderr)
+		}()
+		c.relay(command, rv.OutputStream_OUTPUT_STREAM_STDOUT, stdout)
+		<-inner
+		close(read)
 	}()
-	c.relay(command, rv.OutputStream_OUTPUT_STREAM_STDOUT, stdout)
-	<-done
-	made.Wait()
+	state, err := made.Process.Wait()
+	if err != nil {
+		fail(err)
+	}
+	select {
+	case <-read:
+	case <-time.After(5 * time.Second): // children hold its output open
+	}
+	stdout.Close()
+	stderr.Close()
 	c.Lock()
 	defer c.Unlock()
-	c.exit(command, command.verdict(made.ProcessState.Sys().(syscall.WaitStatus)))
+	c.exit(command, command.verdict(state.Sys().(syscall.WaitStatus)))
 }
 
 var signalNames = map[syscall.Signal]string{

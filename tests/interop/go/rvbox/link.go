@@ -61,6 +61,7 @@ func (c *cuts) set(o op) {
 	c.Lock()
 	defer c.Unlock()
 	c.wanted = &cut{o.Dir, o.Payload, o.Before, o.Skip}
+	lines.Say("armed", nil)
 }
 
 func (c *cuts) due(dir, payload string, before bool) bool {

@@ -134,8 +134,12 @@ func listen(socket *websocket.Conn) {
 			lines.Say("down", lines.Event{"code": int(websocket.CloseStatus(err)), "why": err.Error()})
 			return
 		}
+		name := "binary"
+		if kind == websocket.MessageText {
+			name = "text"
+		}
 		lines.Say("message", lines.Event{
-			"kind": kind.String(), "data": base64.StdEncoding.EncodeToString(data),
+			"kind": name, "data": base64.StdEncoding.EncodeToString(data),
 		})
 	}
 }
