@@ -12,6 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import pytest
 from programs import alone, run
 
 HERE = Path(__file__).resolve().parent
@@ -25,6 +26,12 @@ PACKAGES = {
     "iop": ("iop/runtime.proto", "iop/link.proto"),
     "rvbox": ("rvbox/v1/common.proto", "rvbox/v1/agent.proto"),
 }
+
+
+@pytest.fixture(scope="session")
+def programs(cache: Path) -> Path:
+    """The folder with the programs."""
+    return build(cache)
 
 
 def build(cache: Path) -> Path:

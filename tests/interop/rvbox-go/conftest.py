@@ -7,17 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from go_programs import build, versions
+from go_programs import programs, versions
 from peers import Start, starting
 from staging import fake, papers
 
-__all__ = ["fake", "papers"]
-
-
-@pytest.fixture(scope="session")
-def programs(cache: Path) -> Path:
-    """The folder with the programs."""
-    return build(cache)
+__all__ = ["fake", "papers", "programs"]
 
 
 @pytest.fixture(scope="session")

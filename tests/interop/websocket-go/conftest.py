@@ -6,20 +6,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from go_programs import build, versions
+from go_programs import programs, versions
 from peers import Start, starting
 
-
-@pytest.fixture(scope="session")
-def program(cache: Path) -> Path:
-    """The program."""
-    return build(cache) / "websocket"
+__all__ = ["programs"]
 
 
 @pytest.fixture
-def genuine(program: Path, record_property: Callable[[str, object], None]) -> Iterator[Start]:
+def genuine(programs: Path, record_property: Callable[[str, object], None]) -> Iterator[Start]:
     """Starts the peer."""
-    for peer in versions(program, "github.com/coder/websocket"):
+    for peer in versions(programs / "websocket", "github.com/coder/websocket"):
         record_property("peer", peer)
-    with starting(str(program)) as start:
+    with starting(str(programs / "websocket")) as start:
         yield start
