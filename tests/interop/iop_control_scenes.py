@@ -102,7 +102,7 @@ def test_a_client_runs_and_attaches(client: Client) -> None:
 
 def test_a_client_that_goes_away(client: Client) -> None:
     """A deadline, or a cancelled call, ends the call and not the run; Cancel ends the run."""
-    call = client.call("Run", message=request("r1", "wait"), timeout_ms=3000)
+    call = client.call("Run", message=request("r1", "wait"), timeout_ms=6000)
     assert call.hear()["type"] == "start"
     assert call.hear()["delta"] == "so far"
     assert call.end()[0] == "DeadlineExceeded"

@@ -106,7 +106,7 @@ def test_a_node_that_cancels_its_call_and_comes_back(fake: Start, genuine: Start
     """A node cancels its call, or its deadline passes, and comes back with its run."""
     edge, address = start_edge(fake)
     client = Client(genuine, address)
-    link = client.register(timeout_ms=4000)
+    link = client.register(timeout_ms=6000)
     ready(edge)
     edge.ask("start", run="r1", input={"prompt": "x"})
     link.hear("run")
@@ -184,7 +184,7 @@ def test_a_node_that_does_not_read(fake: Start, genuine: Start) -> None:
 
 def test_silence_and_heartbeats_at_an_edge(fake: Start, genuine: Start) -> None:
     """An edge sends heartbeats; a node that sends none for too long is told and cut."""
-    edge, address = start_edge(fake, heartbeat=0.2, dead_after=3)
+    edge, address = start_edge(fake, heartbeat=0.2, dead_after=6)
     link = Client(genuine, address).register()
     ready(edge)
     assert [int(link.hear("heartbeat")["timestamp"]) > 0 for _ in range(3)] == [True] * 3
