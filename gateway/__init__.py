@@ -12,6 +12,8 @@ registry
     What a name in the config stands for: protocols, transports, journals.
 fake
     A peer for tests, made of the same pieces: a small gateway with its own journal.
+recording
+    What crossed links, in a file: written by whoever looks on, played again by a replay.
 local worker
     A worker that runs in this process's care: child processes, scripts.
 """
