@@ -45,8 +45,12 @@ RUNS: Final[dict[str, dict[str, Any]]] = {
     "rvbox": {"input": {"line": "echo hello", "env": {"KEY": "secret"}}},
 }
 
-TELL_OF_THEIR_MACHINE: Final = frozenset({"kodelet", "rvbox"})
-"""Workers whose first message says where they run: not the same here as where it was recorded."""
+BY_SHAPE: Final = {
+    "agency": "how far a run was when its client attached is not the same each time",
+    "kodelet": "a runner's first message says where it runs",
+    "rvbox": "and so does a host's",
+}
+"""Workers of whose values only the kinds count, and why."""
 
 
 def recording_of(protocol: str) -> str:
@@ -130,7 +134,7 @@ async def run_to_its_end(hub: Hub, protocol: str) -> None:
 async def test_our_worker_keeps_to_it(
     protocol: str, tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    manner: Any = "shape" if protocol in TELL_OF_THEIR_MACHINE else "values"
+    manner: Any = "shape" if protocol in BY_SHAPE else "values"
     wanted = Wanted(recording_of(protocol), "controller", manner)
     played = await played_against_our_worker(wanted, protocol, tmp_path)
     assert played.difference is None, str(played.difference)
