@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -44,10 +45,12 @@ class AppendPlan:
 @attrs.frozen(slots=True)
 class AppendSample:
     """`commits` are nanoseconds from an event's way into the line to when it is durable, one for
-    each commit of `batch` events; the next was put in line once it was."""
+    each commit of `batch` events; the next was put in line once it was. `size`: bytes of the file
+    once it was closed."""
 
     batch: int
     commits: tuple[int, ...]
+    size: int = 0
 
     @property
     def rate(self) -> float:
@@ -58,7 +61,8 @@ class AppendSample:
 @attrs.frozen(slots=True)
 class AppendFigure:
     """Events a second: the median, the least and the most over the rounds. A commit's time in
-    microseconds, over all of them."""
+    microseconds, over all of them; each has an fsync of its own. `size` is bytes of the file for
+    an event, where there were most."""
 
     batch: int
     rate: float
@@ -66,6 +70,12 @@ class AppendFigure:
     most: float
     commit_p50: float
     commit_p99: float
+    size: float
+
+    @property
+    def syncs(self) -> float:
+        """Commits a second, of which each has its fsync."""
+        return self.rate / self.batch
 
 
 def measure(disk: Path, plan: AppendPlan) -> list[AppendSample]:
@@ -81,8 +91,10 @@ async def _measure(directory: Path, plan: AppendPlan) -> list[AppendSample]:
     samples: list[AppendSample] = []
     for nth in range(plan.rounds):
         for batch in plan.batches:
-            async with open_sqlite_journal(directory / f"{nth}-{batch}.db") as journal:
-                samples.append(await _fill(journal, batch, plan.seconds))
+            path = directory / f"{nth}-{batch}.db"
+            async with open_sqlite_journal(path) as journal:
+                sample = await _fill(journal, batch, plan.seconds)
+            samples.append(attrs.evolve(sample, size=os.stat(path).st_size))
     return samples
 
 
@@ -131,10 +143,20 @@ def _figure(batch: int, samples: Sequence[AppendSample]) -> AppendFigure:
     rates = [sample.rate for sample in samples]
     commits = [commit for sample in samples for commit in sample.commits]
     p50, p99 = (percentile(commits, percent) / 1000 for percent in (50, 99))
-    return AppendFigure(batch, median(rates), min(rates), max(rates), p50, p99)
+    largest = max(samples, key=lambda sample: len(sample.commits))
+    size = largest.size / (batch * len(largest.commits))
+    return AppendFigure(batch, median(rates), min(rates), max(rates), p50, p99, size)
 
 
-HEAD: Final = ("events a commit", "events/s", "least to most", "commit p50, µs", "commit p99, µs")
+HEAD: Final = (
+    "events a commit",
+    "events/s",
+    "least to most",
+    "fsyncs/s",
+    "commit p50, µs",
+    "commit p99, µs",
+    "bytes/event on disk",
+)
 
 
 def row(figure: AppendFigure) -> Sequence[str]:
@@ -143,6 +165,8 @@ def row(figure: AppendFigure) -> Sequence[str]:
         str(figure.batch),
         f"{figure.rate:.0f}",
         f"{figure.least:.0f} to {figure.most:.0f}",
+        f"{figure.syncs:.0f}",
         f"{figure.commit_p50:.0f}",
         f"{figure.commit_p99:.0f}",
+        f"{figure.size:.0f}",
     )

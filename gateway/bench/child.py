@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final, TypeVar
 
 import trio
@@ -103,13 +105,18 @@ class Child:
 
 @asynccontextmanager
 async def open_child(
-    name: str, module: str, *args: str, family: list[Child]
+    name: str, module: str, *args: str, family: list[Child], source: Path | None = None
 ) -> AsyncGenerator[Child]:
     """Run a Python module in a process of its own, for the time of the block. It joins `family`,
-    for whoever has to say what went wrong."""
+    for whoever has to say what went wrong. `source`: the directory that has its code, in place of
+    ours."""
     command: Sequence[str] = (sys.executable, "-P", "-m", module, *args)
     process = await trio.lowlevel.open_process(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=None if source is None else {**os.environ, "PYTHONPATH": str(source)},
     )
     child = Child(name, process)
     family.append(child)

@@ -6,20 +6,22 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import trio
 
 from fleetgate.core.journal.api import JournalError
-from fleetgate.gateway.bench import parts, process
+from fleetgate.gateway.bench import compare, document, parts, process
 from fleetgate.gateway.bench.figures import pairs_of
 from fleetgate.gateway.bench.machine import invocation, machine
 from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
-from fleetgate.gateway.bench.report import FORMAT, Result, to_json, to_text
+from fleetgate.gateway.bench.report import FORMAT, Result, table, to_json, to_text
 from fleetgate.gateway.bench.sample import Sample
+from fleetgate.gateway.bench.subjects import Kind
 from fleetgate.gateway.bench.task import BenchFailed
 from fleetgate.gateway.bench.trial import run_trial
 
@@ -40,6 +42,8 @@ def run(argv: Sequence[str]) -> int:
         given = _parser().parse_args(argv)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
+    if given.document:
+        return _document(given.document)
     if not process.known():
         sys.stderr.write("gateway bench: needs Linux, whose /proc it reads\n")
         return 1
@@ -47,6 +51,8 @@ def run(argv: Sequence[str]) -> int:
     path: Path = given.json or RESULTS / f"{started:%Y%m%dT%H%M%SZ}.json"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if given.compare:
+            return _compare(given.compare, given.quick, path.parent)
         wanted = tuple(dict.fromkeys([*given.part, *given.only])) or ALL
         kept, said = _measure_all(wanted, given.quick, f"{started:%Y-%m-%dT%H:%M:%SZ}", path.parent)
         path.write_text(kept)
@@ -60,6 +66,23 @@ def run(argv: Sequence[str]) -> int:
     return 0
 
 
+def _compare(base: str, quick: bool, disk: Path) -> int:
+    plan = compare.QUICK if quick else compare.ComparePlan()
+    found = compare.measure(base, disk, plan)
+    sys.stdout.write(f"{table(compare.HEAD, compare.rows(found))}\n")
+    return 0
+
+
+def _document(result: Path) -> int:
+    try:
+        count = document.write(result)
+    except (OSError, ValueError, BenchFailed) as error:
+        sys.stderr.write(f"gateway bench: {error}\n")
+        return 1
+    sys.stdout.write(f"{count} tables of {result} are in {document.PAGE}\n")
+    return 0
+
+
 def _measure_all(wanted: Sequence[str], quick: bool, started: str, disk: Path) -> tuple[str, str]:
     """One part's result; or those of several, each under its name."""
     if len(wanted) == 1:
@@ -67,8 +90,8 @@ def _measure_all(wanted: Sequence[str], quick: bool, started: str, disk: Path) -
     kept: dict[str, Any] = {}
     said: list[str] = []
     for part in wanted:
-        document, text = _measure(part, quick, started, disk)
-        kept[part] = json.loads(document)
+        raw, text = _measure(part, quick, started, disk)
+        kept[part] = json.loads(raw)
         said.append(f"## {part}\n\n{text}")
     return json.dumps({"format": FORMAT, "parts": kept}) + "\n", "\n".join(said)
 
@@ -107,6 +130,18 @@ def _parser() -> argparse.ArgumentParser:
         "--quick", action="store_true", help="fewer and shorter trials: all in two minutes"
     )
     parser.add_argument(
+        "--compare",
+        metavar="BASE",
+        help="in place of that: the bridge of this tree beside that of a revision, or of a result "
+        "file's commit, in pairs one after the other",
+    )
+    parser.add_argument(
+        "--document",
+        type=Path,
+        metavar="RESULT",
+        help=f"measure nothing: put the tables of a result file into {document.PAGE}",
+    )
+    parser.add_argument(
         "--json",
         type=Path,
         metavar="FILE",
@@ -128,10 +163,27 @@ async def run_plan(plan: Plan, disk: Path) -> list[tuple[Trial, Sample]]:
     """
     trials = list(plan.trials())
     samples: list[tuple[Trial, Sample]] = []
-    for nth, trial in enumerate(trials, 1):
-        samples.append((trial, await run_trial(trial, disk)))
-        sys.stderr.write(f"{nth}/{len(trials)} {progress(samples)}\n")
+
+    async def run_all(trials: Iterable[Trial], count: int) -> None:
+        for trial in trials:
+            samples.append((trial, await run_trial(trial, disk)))
+            sys.stderr.write(f"{len(samples)}/{count} {progress(samples)}\n")
+
+    await run_all(trials, len(trials))
+    last = list(plan.last(trials[-1].pair + 1, most_of(samples, plan.paced_size)))
+    await run_all(last, len(trials) + len(last))
     return samples
+
+
+def most_of(samples: Iterable[tuple[Trial, Sample]], size: int) -> float:
+    """The median of the bridge's events a second, of that size and as fast as they were taken;
+    0 where there are none."""
+    rates = [
+        sample.rate
+        for trial, sample in samples
+        if trial.kind is Kind.BRIDGE and trial.task.size == size and not trial.task.rate
+    ]
+    return median(rates) if rates else 0.0
 
 
 def progress(samples: Sequence[tuple[Trial, Sample]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from typing import Final
 
 import attrs
 
@@ -12,6 +13,8 @@ from fleetgate.gateway.bench.plan import Trial
 from fleetgate.gateway.bench.sample import Sample
 from fleetgate.gateway.bench.subjects import Kind
 from fleetgate.gateway.bench.task import Task
+
+PERCENTS: Final = (50, 99, 99.9)
 
 
 @attrs.frozen(slots=True)
@@ -62,7 +65,7 @@ class Latency:
 
     size: int
     rate: int
-    percent: int
+    percent: float
     relay: float
     bridge: float
     added: float
@@ -122,16 +125,16 @@ def _throughput(size: int, pairs: Sequence[Pair]) -> Throughput:
 
 
 def latencies(pairs: Iterable[Pair]) -> list[Latency]:
-    """What the pairs with a rate come to: the median and the 99th percentile of each rate."""
+    """What the pairs with a rate come to: some percentiles of each rate."""
     return [
         _latency(task, group, percent)
         for task, group in _by_task(pairs).items()
         if task.rate
-        for percent in (50, 99)
+        for percent in PERCENTS
     ]
 
 
-def _latency(task: Task, pairs: Sequence[Pair], percent: int) -> Latency:
+def _latency(task: Task, pairs: Sequence[Pair], percent: float) -> Latency:
     relays = [percentile(p.relay.lateness, percent) / 1000 for p in pairs]
     bridges = [percentile(p.bridge.lateness, percent) / 1000 for p in pairs]
     added = [bridge - relay for relay, bridge in zip(relays, bridges, strict=True)]

@@ -56,6 +56,7 @@ def to_json(result: PartResult) -> str:
         "machine": attrs.asdict(result.machine),
         "load": result.load,
         "plan": attrs.asdict(result.measured.plan),
+        "text": to_text(result),
         "figures": [attrs.asdict(each) for each in result.measured.figures],
         "samples": [attrs.asdict(each) for each in result.measured.samples],
     }

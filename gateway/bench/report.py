@@ -56,6 +56,7 @@ def to_json(result: Result) -> str:
         "plan": attrs.asdict(result.plan),
         "throughput": [attrs.asdict(each) for each in throughputs(result.pairs)],
         "latency": [attrs.asdict(each) for each in latencies(result.pairs)],
+        "text": to_text(result),
         "samples": [
             {
                 "pair": trial.pair,
@@ -136,7 +137,7 @@ def _latency_row(each: Latency) -> Sequence[str]:
     return (
         str(each.rate),
         str(each.size),
-        f"p{each.percent}",
+        f"p{each.percent:g}",
         f"{each.relay:.0f}",
         f"{each.bridge:.0f}",
         f"{each.added:.0f}",

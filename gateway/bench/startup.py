@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Final
 
 import attrs
 
 from fleetgate.gateway.bench.figures import percentile
+from fleetgate.gateway.bench.subjects import config_text
 from fleetgate.gateway.bench.task import BenchFailed
 
 COMMANDS: Final = {
@@ -22,6 +26,15 @@ COMMANDS: Final = {
 }
 """The commands by name, as words for the interpreter that runs us. The first is the measure of
 the others."""
+
+SERVICES: Final = {
+    "gateway fake … ready": ("-P", "-m", "fleetgate", "fake", "agency-daemon", "--socket", "{}/d"),
+    "gateway serve … ready": ("-P", "-m", "fleetgate", "serve", "--config", "{}/gateway.toml"),
+}
+"""Commands that go on. They are timed until they have said that they are ready, and `{}` is a new
+directory with a config in it."""
+
+_READY: Final = (b'"ready"', b'"gateway_ready"')
 
 END_WITHIN: Final = 60.0
 """Seconds that one of them may take."""
@@ -64,7 +77,42 @@ def measure(plan: StartupPlan) -> list[StartupSample]:
 
 
 def _round() -> list[StartupSample]:
-    return [StartupSample(name, _time(name, words)) for name, words in COMMANDS.items()]
+    commands = [StartupSample(name, _time(name, words)) for name, words in COMMANDS.items()]
+    return [
+        *commands,
+        *(StartupSample(name, _until_ready(name, w)) for name, w in SERVICES.items()),
+    ]
+
+
+def _until_ready(name: str, words: Sequence[str]) -> int:
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        place = Path(directory)
+        (place / "gateway.toml").write_text(config_text(place, place))
+        begun = time.monotonic_ns()
+        with subprocess.Popen(
+            (sys.executable, *(word.format(directory) for word in words)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            late = threading.Timer(END_WITHIN, process.kill)
+            late.start()
+            try:
+                taken = _ready_after(process, begun)
+            finally:
+                late.cancel()
+                process.kill()
+    if taken is None:
+        raise BenchFailed(f"{name}: it never said that it was ready")
+    return taken
+
+
+def _ready_after(process: subprocess.Popen[bytes], begun: int) -> int | None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if any(word in line for word in _READY):
+            return time.monotonic_ns() - begun
+    return None
 
 
 def _time(name: str, words: Sequence[str]) -> int:
@@ -87,7 +135,7 @@ def _time(name: str, words: Sequence[str]) -> int:
 
 def sum_up(samples: Iterable[StartupSample]) -> list[StartupFigure]:
     """What the samples come to, a figure for each command."""
-    groups: dict[str, list[int]] = {name: [] for name in COMMANDS}
+    groups: dict[str, list[int]] = {name: [] for name in (*COMMANDS, *SERVICES)}
     for sample in samples:
         groups[sample.command].append(sample.taken)
     base = median(next(iter(groups.values())))
@@ -100,6 +148,7 @@ def sum_up(samples: Iterable[StartupSample]) -> list[StartupFigure]:
             ratio=median(taken) / base,
         )
         for name, taken in groups.items()
+        if taken
     ]
 
 

@@ -33,10 +33,10 @@ class Subject:
 
 @asynccontextmanager
 async def open_subject(
-    kind: Kind, sockets: Path, disk: Path, family: list[Child]
+    kind: Kind, sockets: Path, disk: Path, family: list[Child], source: Path | None = None
 ) -> AsyncGenerator[Subject]:
     """Run a subject for the time of the block. `sockets` and `disk` are empty directories: for
-    what must have a short path, and for the journal. `family`: as for `open_child`.
+    what must have a short path, and for the journal. `family` and `source`: as for `open_child`.
 
     Raises: `BenchFailed`.
     """
@@ -50,7 +50,7 @@ async def open_subject(
     config = disk / "gateway.toml"
     config.write_text(config_text(sockets, disk))
     async with open_child(
-        "gateway", "fleetgate", "serve", "--config", str(config), family=family
+        "gateway", "fleetgate", "serve", "--config", str(config), family=family, source=source
     ) as child:
         url = await child.line(listening_at)
         await child.line(is_ready)

@@ -19,8 +19,9 @@ PATIENCE: Final = 60.0
 an idle machine, and a subject may lag behind its host."""
 
 
-async def run_trial(trial: Trial, disk: Path) -> Sample:
-    """Run it; the journal lies in a new directory under `disk`, and is gone after.
+async def run_trial(trial: Trial, disk: Path, source: Path | None = None) -> Sample:
+    """Run it; the journal lies in a new directory under `disk`, and is gone after. `source`: whose
+    gateway is measured, as for `open_child`.
 
     Raises: `BenchFailed`.
     """
@@ -33,7 +34,7 @@ async def run_trial(trial: Trial, disk: Path) -> Sample:
             new_directory(disk) as journal,
             trio.move_on_after(limit),
         ):
-            return await _run(trial, Path(sockets), Path(journal), family)
+            return await _run(trial, Path(sockets), Path(journal), family, source)
     except* BenchFailed as failures:
         why = str(_first(failures))
     raise BenchFailed("\n".join([why, *(child.account() for child in family)]))
@@ -45,8 +46,10 @@ def new_directory(disk: Path) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="bench-", dir=disk.absolute())
 
 
-async def _run(trial: Trial, sockets: Path, journal: Path, family: list[Child]) -> Sample:
-    async with open_subject(trial.kind, sockets, journal, family) as subject:
+async def _run(
+    trial: Trial, sockets: Path, journal: Path, family: list[Child], source: Path | None
+) -> Sample:
+    async with open_subject(trial.kind, sockets, journal, family, source) as subject:
         args = (trial.kind.value, str(subject.socket), str(subject.child.pid), str(trial.task))
         async with open_child("load client", _CLIENT, *args, family=family) as client:
             # The host starts last: until it is there the run waits, with its client attached.

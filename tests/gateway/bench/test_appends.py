@@ -21,6 +21,7 @@ def test_batches_take_turns_and_nothing_is_left(tmp_path: Path) -> None:
     assert [sample.batch for sample in samples] == [1, 5, 1, 5]
     assert [len(sample.commits) for sample in samples] == [1, 1, 1, 1]
     assert all(commit > 0 for sample in samples for commit in sample.commits)
+    assert all(sample.size > 0 for sample in samples)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -56,7 +57,7 @@ def test_a_journal_that_does_not_commit_has_no_figure(
 def test_a_figure_is_the_median_of_the_rounds() -> None:
     ms = 1_000_000
     samples = [
-        AppendSample(10, (1 * ms, 1 * ms)),
+        AppendSample(10, (1 * ms, 1 * ms), 4000),
         AppendSample(1, (2 * ms,)),
         AppendSample(10, (4 * ms,)),
         AppendSample(10, (2 * ms,)),
@@ -65,5 +66,6 @@ def test_a_figure_is_the_median_of_the_rounds() -> None:
     assert (ten.batch, ten.rate, ten.least, ten.most) == (10, 5_000, 2_500, 10_000)
     assert (ten.commit_p50, ten.commit_p99) == (1_000, 4_000)
     assert (one.batch, one.rate) == (1, 500)
-    assert appends.row(ten) == ("10", "5000", "2500 to 10000", "1000", "4000")
+    assert (ten.size, ten.syncs) == (200, 500)
+    assert appends.row(ten) == ("10", "5000", "2500 to 10000", "500", "1000", "4000", "200")
     assert len(appends.HEAD) == len(appends.row(ten))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleetgate.core.journal.api import JournalError
-from fleetgate.gateway.bench import cli, parts, process
+from fleetgate.gateway.bench import cli, compare, document, parts, process
 from fleetgate.gateway.bench.parts import Measured
 from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
 from fleetgate.gateway.bench.sample import Sample
@@ -46,7 +46,8 @@ def test_the_table_is_printed_and_the_raw_data_kept(
     argv: list[str], plan: Plan, trials: Trials, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run(argv) == 0
-    assert trials.seen == list(plan.trials())
+    expected = list(plan.trials())
+    assert trials.seen == [*expected, *plan.last(expected[-1].pair + 1, 500.0)]
     (kept,) = Path("bench/results").iterdir()
     assert len(json.loads(kept.read_text())["samples"]) == len(trials.seen)
     out, err = capsys.readouterr()
@@ -148,3 +149,30 @@ def test_all_parts_are_measured_where_none_is_named(
     assert document["parts"]["journal"]["part"] == "journal"
     said = capsys.readouterr().out
     assert said.index("## bridge") < said.index("| 256 |") < said.index("## journal")
+
+
+def test_a_comparison_is_printed(
+    trials: Trials, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def measure(base: str, disk: Path, plan: compare.ComparePlan) -> list[compare.Compared]:
+        asked.append(base)
+        return []
+
+    monkeypatch.setattr(compare, "measure", measure)
+    assert cli.run(["--compare", "main", "--quick"]) == 0
+    assert asked == ["main"]
+    assert "| task | what | base | here |" in capsys.readouterr().out
+    assert trials.seen == []
+
+
+def test_a_result_is_put_into_the_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(document, "write", lambda path: 3)
+    assert cli.run(["--document", "a.json"]) == 0
+    assert capsys.readouterr().out == f"3 tables of a.json are in {document.PAGE}\n"
+    monkeypatch.undo()
+    assert cli.run(["--document", "no/such.json"]) == 1
+    assert "no/such.json" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from fleetgate.gateway.bench.fanout import FanoutPlan, FanoutSample
 from fleetgate.gateway.bench.task import BenchFailed
 
 
+@pytest.mark.slow
 def test_every_follower_gets_every_event(tmp_path: Path) -> None:
     (sample,) = fanout.measure(tmp_path, FanoutPlan(followers=(3,), deliveries=1, rounds=1))
     assert (sample.followers, sample.deliveries) == (3, 600)

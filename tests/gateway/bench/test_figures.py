@@ -94,7 +94,8 @@ def test_added_latency_is_the_median_of_the_differences_within_pairs() -> None:
         Pair(task, late(100, 100, 100), late(400, 400, 400)),
         Pair(Task(64, 1.0), sample(1), sample(1)),
     ]
-    half, most = latencies(pairs)
+    half, most, last = latencies(pairs)
     assert (half.percent, half.relay, half.bridge, half.added) == (50, 20, 220, 200)
     assert (most.percent, most.relay, most.bridge, most.added) == (99, 30, 330, 300)
+    assert (last.percent, last.added) == (99.9, 300)
     assert half.rate == 1000

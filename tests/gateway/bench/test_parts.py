@@ -33,11 +33,13 @@ def test_appends_are_said_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(appends, "measure", measure)
     found = result("journal", quick=False)
-    assert "| 16 | 8000 | 8000 to 8000 | 1000 | 3000 |" in parts.to_text(found).splitlines()
+    assert (
+        "| 16 | 8000 | 8000 to 8000 | 500 | 1000 | 3000 | 0 |" in parts.to_text(found).splitlines()
+    )
     assert "- started 2030-01-01T00:00:00Z, commit unknown" in parts.to_text(found)
     document = json.loads(parts.to_json(found))
     assert (document["part"], document["plan"]["rounds"]) == ("journal", AppendPlan().rounds)
-    assert document["samples"] == [{"batch": 16, "commits": [1_000_000, 3_000_000]}]
+    assert document["samples"] == [{"batch": 16, "commits": [1_000_000, 3_000_000], "size": 0}]
     assert document["figures"][0]["rate"] == 8000
     assert document["load"] == [3.0, 2.0, 1.0]
     result("journal", quick=True)

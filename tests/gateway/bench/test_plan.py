@@ -25,9 +25,17 @@ def test_every_size_and_the_rate_come_as_often_as_said(plan: Plan) -> None:
     tasks = list(plan.tasks())
     for size in plan.sizes:
         assert tasks.count(Task(size, plan.seconds)) == plan.pairs
-    paced = Task(plan.paced_size, plan.paced_seconds, plan.rate)
-    assert tasks.count(paced) == plan.paced_pairs
-    assert len(tasks) == len(plan.sizes) * plan.pairs + plan.paced_pairs
+    for rate in plan.rates:
+        paced = Task(plan.paced_size, plan.paced_seconds, rate)
+        assert tasks.count(paced) == plan.paced_pairs
+    assert len(tasks) == len(plan.sizes) * plan.pairs + len(plan.rates) * plan.paced_pairs
+
+
+def test_last_comes_half_of_what_was_carried() -> None:
+    relay, bridge = FULL.last(7, 30_001.0)
+    assert (relay.kind, bridge.kind, relay.pair) == (Kind.RELAY, Kind.BRIDGE, 7)
+    assert relay.task == bridge.task == Task(FULL.paced_size, FULL.paced_seconds, 15_000)
+    assert list(FULL.last(7, 0.0)) == list(QUICK.last(7, 30_001.0)) == []
 
 
 def test_sizes_take_turns() -> None:
@@ -38,4 +46,4 @@ def test_sizes_take_turns() -> None:
 def test_the_full_plan_covers_the_sizes_that_are_promised() -> None:
     assert (FULL.sizes[0], FULL.sizes[-1]) == (64, 16 << 10)
     assert set(QUICK.sizes) < set(FULL.sizes)
-    assert FULL.rate == QUICK.rate == 1000
+    assert set(QUICK.rates) < set(FULL.rates) == {100, 1000}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fleetgate.gateway.bench import recovery
 from fleetgate.gateway.bench.recovery import EMPTY, FULL, REPLAY, RecoveryPlan, RecoverySample
 
 
+@pytest.mark.slow
 def test_both_starts_and_the_replay_are_measured(tmp_path: Path) -> None:
     plan = RecoveryPlan(events=200, replayed=100, open_runs=3, rounds=1)
     samples = recovery.measure(tmp_path, plan)

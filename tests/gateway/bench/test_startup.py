@@ -13,7 +13,7 @@ from fleetgate.gateway.bench.task import BenchFailed
 
 def test_every_command_runs_in_its_turn_and_the_first_round_does_not_count() -> None:
     samples = startup.measure(StartupPlan(rounds=1))
-    assert [sample.command for sample in samples] == list(startup.COMMANDS)
+    assert [sample.command for sample in samples] == [*startup.COMMANDS, *startup.SERVICES]
     assert all(sample.taken > 0 for sample in samples)
 
 
@@ -30,6 +30,14 @@ def test_a_command_that_does_not_end_has_no_figure(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(subprocess, "run", never)
     with pytest.raises(BenchFailed, match="took more than 60 s"):
+        startup.measure(StartupPlan(rounds=1))
+
+
+def test_a_service_that_never_says_that_it_is_ready_has_no_figure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(startup, "SERVICES", {"mute": ("-c", "print('hello')")})
+    with pytest.raises(BenchFailed, match="mute: it never said"):
         startup.measure(StartupPlan(rounds=1))
 
 
