@@ -49,3 +49,13 @@ def test_a_protocol_from_elsewhere_shows_nothing() -> None:
     with pytest.raises(ValueError, match="cannot be written"):
         Explainer().encode({}, NOWHERE)
     assert [other(each) for each in SPEAKERS] == ["worker", "controller"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_side_has_a_word_of_ours_and_one_of_its_protocol(name: str) -> None:
+    showing = ALL[name]
+    assert [showing.side(each) for each in SPEAKERS] == list(SPEAKERS)
+    assert sorted(showing.sides.values()) == sorted(SPEAKERS)
+    assert all(showing.side(word) == speaker for word, speaker in showing.sides.items())
+    assert showing.side("nobody") is None
+    assert Showing().side("client") is None

@@ -111,3 +111,14 @@ def test_a_key_that_comes_twice_is_noticed() -> None:
     assert read_json(b'{"a": {"t": 1, "t": 2}}') == ({"a": {"t": 2}}, False)
     with pytest.raises(ValueError, match="inside each other"):
         read_json(b"[" * 100_000)
+
+
+def test_what_is_no_text_in_an_environment_stays() -> None:
+    redaction = Redaction()
+    value = {"env": {"A": 1, "B": None}, "environment": [["x"], 2]}
+    assert redaction.value(value) == {"env": {"A": 1, "B": None}, "environment": [[REDACTED], 2]}  # type: ignore[arg-type,list-item]
+    assert redaction.count == 1
+
+
+def test_halves_of_surrogate_pairs_are_written_escaped() -> None:
+    assert write_json("\ud83d") == b'"\\ud83d"'
