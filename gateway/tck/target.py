@@ -14,7 +14,7 @@ import trio
 from fleetgate.gateway.tck.peer import Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Kit
 from fleetgate.transports.address import parse_address
-from fleetgate.transports.api import Link, Options
+from fleetgate.transports.api import Link, LinkError, Options
 from fleetgate.transports.open import check_address, open_dialer, open_listener
 
 ONCE_MISSED: Final = 2.0
@@ -102,11 +102,18 @@ class DialledTarget:
         over: trio.Event,
         task_status: trio.TaskStatus[Link] = trio.TASK_STATUS_IGNORED,
     ) -> None:
+        failure: LinkError | None = None
         async with open_dialer(self.address, options) as dialer:
-            link = await dialer.dial()
-            task_status.started(link)
-            await over.wait()
-            await link.close(None)
+            try:
+                link = await dialer.dial()
+            except LinkError as error:
+                failure = error
+            else:
+                task_status.started(link)
+                await over.wait()
+                await link.close(None)
+        if failure is not None:  # out here it comes out as it is, and in no group
+            raise failure
 
     async def stream(self, stack: AsyncExitStack) -> trio.abc.Stream | None:
         """Connect to it."""

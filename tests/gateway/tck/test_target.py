@@ -31,6 +31,14 @@ async def test_a_target_that_listens_is_dialled_and_left(
             await target.stream(stack)
 
 
+async def test_a_websocket_where_nobody_listens_is_a_failed_dial() -> None:
+    kit = kit_of("rvbox", "server")
+    opened = open_target(kit, "ws://127.0.0.1:1/agent", kit.options(kit.given()), Wants({}))
+    async with opened as target, AsyncExitStack() as stack:
+        with pytest.raises(DialFailed):
+            await target.link(stack, 1)
+
+
 async def test_an_address_that_is_none_is_said_at_once() -> None:
     with pytest.raises(AddressError):
         async with open_target(KIT, "nonsense", Options(), Wants({})):
