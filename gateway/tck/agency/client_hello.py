@@ -6,7 +6,12 @@ import json
 from typing import Any, Final
 
 from fleetgate.gateway.tck.agency.client import ClientAttempt
-from fleetgate.gateway.tck.agency.talk import expect_keys, expect_members, expect_order
+from fleetgate.gateway.tck.agency.talk import (
+    expect_keys,
+    expect_members,
+    expect_order,
+    member_object,
+)
 from fleetgate.gateway.tck.peer import End, Unmet
 from fleetgate.gateway.tck.requirement import Topic
 
@@ -29,9 +34,9 @@ _COMES: Final = "a client that has dialled"
 async def first(kit: ClientAttempt) -> None:
     hello = await (await kit.arrive()).request("hello")
     expect_members(hello, "the first frame", type="hello", requestId=1)
-    version = hello.get("version")
-    if not isinstance(hello.get("client_name"), str) or not isinstance(version, dict):
-        raise Unmet("client_name and version in hello", f"{hello!r:.300} came")
+    version = member_object(hello, "version", "hello")
+    if not isinstance(hello.get("client_name"), str):
+        raise Unmet("a client_name in hello", f"{hello!r:.300} came")
     expect_members(version, "the version", major=0)
     if type(version.get("minor")) is not int:
         raise Unmet("a minor", f"{version!r:.100} came")

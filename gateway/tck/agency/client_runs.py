@@ -6,7 +6,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fleetgate.gateway.tck.agency.client import FINISHED, ClientAttempt, Daemon, snapshot
-from fleetgate.gateway.tck.agency.talk import MOST, dumped, expect_keys, expect_members
+from fleetgate.gateway.tck.agency.talk import (
+    MOST,
+    dumped,
+    expect_keys,
+    expect_members,
+    member_object,
+)
 from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
 
@@ -57,9 +63,7 @@ _RUNS: Final = "a client with a run that goes on"
 )
 async def started(kit: ClientAttempt) -> None:
     start = await kit.start_of(await kit.welcomed())
-    request = start.get("request")
-    if not isinstance(request, dict):
-        raise Unmet("a request in start_run", f"{dumped(start)[:300]} came")
+    request = member_object(start, "request", "start_run")
     for name, type in NEEDED.items():
         if not isinstance(request.get(name), type):
             raise Unmet(f"{name} in the request", f"{dumped(request)[:300]} came")

@@ -13,6 +13,7 @@ from fleetgate.gateway.tck.agency.talk import (
     dumped,
     expect_members,
     framed,
+    member_list,
     shower,
 )
 from fleetgate.gateway.tck.attempt import Attempt
@@ -93,10 +94,7 @@ class Client(JsonPeer):
         """Every run."""
         answer = await self.answer(await self.ask("list_runs"), "the list of runs")
         expect_members(answer, "the answer to list_runs", type="runs")
-        runs = answer.get("runs")
-        if not isinstance(runs, list):
-            raise Unmet("an array of runs", f"this came: {dumped(answer)[:300]}")
-        return runs
+        return member_list(answer, "runs", "the answer to list_runs")
 
     async def listed(self, run: str) -> Any:
         """The snapshot of a run, from the list."""
@@ -137,8 +135,8 @@ class Client(JsonPeer):
 
 def type_of(message: Any) -> Any:
     """The type of an event; None where it is no event."""
-    event = message.get("event")
-    return event.get("type") if isinstance(event, dict) else None
+    event: Any = message.get("event")
+    return event.get("type") if hasattr(event, "get") else None
 
 
 class DaemonAttempt(Attempt):

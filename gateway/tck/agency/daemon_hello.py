@@ -13,6 +13,8 @@ from fleetgate.gateway.tck.agency.talk import (
     expect_keys,
     expect_members,
     expect_order,
+    member_list,
+    member_object,
 )
 from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
@@ -71,8 +73,8 @@ async def answer(kit: DaemonAttempt) -> None:
     source="agency 9.3; case B13",
 )
 async def closed_names(kit: DaemonAttempt) -> None:
-    said = (await _greet(await kit.dial(), 3)).get("capabilities")
-    if not isinstance(said, list) or not set(said) <= set(CAPABILITIES):
+    said = member_list(await _greet(await kit.dial(), 3), "capabilities", "hello")
+    if not all(name in CAPABILITIES for name in said):
         raise Unmet(f"names out of {', '.join(CAPABILITIES)}", f"this came: {dumped(said)[:300]}")
 
 
@@ -100,8 +102,8 @@ async def negotiated(kit: DaemonAttempt) -> None:
     for minor in (0, 2):
         answer = await _greet(await kit.dial(), minor)
         expect_members(answer, "hello", version={"major": 0, "minor": minor})
-    version = (await _greet(await kit.dial(), 9)).get("version")
-    if not isinstance(version, dict) or version.get("major") != 0:
+    version = member_object(await _greet(await kit.dial(), 9), "version", "hello")
+    if version.get("major") != 0:
         raise Unmet("a version of major 0", f"this came: {version!r:.100}")
     if version.get("minor") not in (1, 2, 3, 4):
         raise Unmet("the daemon's own minor, for 0.9", f"this came: {version!r:.100}")

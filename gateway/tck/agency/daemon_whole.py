@@ -7,7 +7,7 @@ from typing import Final
 import trio
 
 from fleetgate.gateway.tck.agency.daemon import Client, DaemonAttempt
-from fleetgate.gateway.tck.agency.talk import dumped, expect_keys, expect_members
+from fleetgate.gateway.tck.agency.talk import dumped, expect_keys, expect_members, member_list
 from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
 
@@ -37,9 +37,7 @@ async def _listed(kit: DaemonAttempt, ask: str, type: str, keys: tuple[str, ...]
     client = await kit.greeted()
     answer = await client.answer(await client.ask(ask), f"the answer to {ask}")
     expect_members(answer, f"the answer to {ask}", type=type)
-    providers = answer.get("providers")
-    if not isinstance(providers, list):
-        raise Unmet("an array of providers", f"{dumped(answer)[:300]} came")
+    providers = member_list(answer, "providers", f"the answer to {ask}")
     for each in providers:
         expect_keys(each, keys, "a provider")
     names = [each["provider"] for each in providers]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard, cast
 
 from fleetgate.gateway.tck.peer import End, Peer, Unmet
 from fleetgate.gateway.tck.seen import Show, shown
@@ -70,7 +70,27 @@ def read(frame: bytes) -> Any:
         raise Unmet("JSON in UTF-8", f"this came: {shown(frame)}") from None
     if not isinstance(value, dict):
         raise Unmet("a JSON object", f"this came: {shown(frame)}")
-    return value
+    return cast("dict[str, Any]", value)
+
+
+def member_object(value: Object, name: str, what: str) -> dict[str, Any]:
+    """The object that must be there under a name."""
+    found = value.get(name)
+    if not isinstance(found, dict):
+        raise Unmet(f"an object as {name} in {what}", f"this came: {dumped(value)[:300]}")
+    return cast("dict[str, Any]", found)
+
+
+def member_list(value: Object, name: str, what: str) -> list[Any]:
+    """The array that must be there under a name."""
+    found = value.get(name)
+    if not _is_list(found):
+        raise Unmet(f"an array as {name} in {what}", f"this came: {dumped(value)[:300]}")
+    return found
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 class JsonPeer(Peer):
@@ -124,7 +144,7 @@ def expect_members(value: Object, what: str, **members: object) -> None:
 
 def expect_keys(value: object, keys: tuple[str, ...], what: str) -> None:
     """It must be an object with exactly these keys, in this order."""
-    if not isinstance(value, dict) or tuple(value) != keys:
+    if not isinstance(value, dict) or tuple(cast("dict[str, Any]", value)) != keys:
         raise Unmet(f"{what} with the keys {', '.join(keys)} in this order", f"{value!r:.300}")
 
 

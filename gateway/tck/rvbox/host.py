@@ -82,7 +82,7 @@ class Server(EnvelopePeer):
 
     async def dispatch(self, **members: Any) -> w.CommandDispatch:
         """Send a dispatch; what it said."""
-        named = {
+        named: dict[str, Any] = {
             "issue_uuid": new_uuid(),
             "command_revision": 1,
             "target_session_generation": self.generation,
