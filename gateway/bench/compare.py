@@ -10,11 +10,11 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 import trio
@@ -130,20 +130,34 @@ def rows(found: Iterable[Compared]) -> list[Sequence[str]]:
     lines: list[Sequence[str]] = []
     for task, pairs in groups.items():
         name = f"{task.size} bytes" + (f", {task.rate}/s" if task.rate else "")
-        lines.append(_row(name, "CPU µs/event", pairs, lambda sample: sample.cpu_micros))
+        lines.append(_row(name, "CPU µs/event", pairs, _cpu))
         if task.rate:
             for percent in (50, 99):
                 lines.append(_row(name, f"p{percent}, µs", pairs, _late(percent)))
         else:
-            lines.append(_row(name, "events/s", pairs, lambda sample: sample.rate))
+            lines.append(_row(name, "events/s", pairs, _rate))
     return lines
 
 
-def _late(percent: float) -> Any:
-    return lambda sample: percentile(sample.lateness, percent) / 1000
+Figure: TypeAlias = Callable[[Sample], float]
 
 
-def _row(name: str, what: str, pairs: Sequence[Compared], figure: Any) -> Sequence[str]:
+def _cpu(sample: Sample) -> float:
+    return sample.cpu_micros
+
+
+def _rate(sample: Sample) -> float:
+    return sample.rate
+
+
+def _late(percent: float) -> Figure:
+    def late(sample: Sample) -> float:
+        return percentile(sample.lateness, percent) / 1000
+
+    return late
+
+
+def _row(name: str, what: str, pairs: Sequence[Compared], figure: Figure) -> Sequence[str]:
     base, here = ([figure(each) for each in side] for side in zip(*map(_sides, pairs), strict=True))
     ratios = [mine / theirs for mine, theirs in zip(here, base, strict=True)]
     spread = f"{min(ratios):.2f} to {max(ratios):.2f}"

@@ -11,7 +11,7 @@ from fleetgate.gateway.bench.task import BenchFailed
 
 PAGE: Final = Path("docs/performance.md")
 
-_PART: Final = re.compile(r"(<!-- bench: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKED: Final = re.compile(r"(<!-- bench: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def write(result: Path, page: Path = PAGE) -> int:
@@ -31,7 +31,7 @@ def write(result: Path, page: Path = PAGE) -> int:
         found.append(match.group(2))
         return f"{match.group(1)}{text.strip()}\n{match.group(3)}"
 
-    page.write_text(_PART.sub(put, page.read_text()))
+    page.write_text(MARKED.sub(put, page.read_text()))
     if not found:
         raise BenchFailed(f"{page} has marks for none of {', '.join(texts)}")
     return len(found)

@@ -13,7 +13,7 @@ from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.speaking import Speaker
 from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenLink
 from fleetgate.protocols.api import Connection
-from fleetgate.protocols.bulk import Bulk, BulkConnection
+from fleetgate.protocols.bulk import Bulk, BulkConnection, Heard
 from fleetgate.protocols.testing import START, number
 
 
@@ -25,7 +25,7 @@ class Texts(BulkConnection):
 
     def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
         assert now == START
-        heard: list[tuple[tuple[e.Event, ...], int | None, int | None]] = []
+        heard: list[Heard] = []
         for frame in frames:
             if frame == b"!":
                 raise ZeroDivisionError
