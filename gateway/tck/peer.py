@@ -204,6 +204,19 @@ class RawPeer:
         self._seen.add(self._number, False, "the target closed the link", note=True)
         return data
 
+    async def through(self, end: bytes, most: int = 1 << 16) -> bytes:
+        """All that comes up to `end`, and what came in one piece with it."""
+        data = b""
+        with trio.move_on_after(self._patience.within), suppress(trio.BrokenResourceError):
+            while end not in data and (more := await self._stream.receive_some()):
+                self._seen.add(self._number, False, shown(bytes(more)))
+                data += more
+                if len(data) > most:
+                    break
+        if end not in data:
+            raise Unmet(f"{shown(end)} within {most} bytes", f"{len(data)} bytes came without it")
+        return data
+
     async def some(self, size: int) -> bytes:
         """The next `size` bytes."""
         data = b""

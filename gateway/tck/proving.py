@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -12,10 +13,11 @@ from fleetgate.core import commands as c
 from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Decision
 from fleetgate.core.ids import RunId, WorkerId
+from fleetgate.core.json import NOTHING
 from fleetgate.core.routing import OPERATOR
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.fakes.played import Played
+from fleetgate.gateway.fakes.played import Played, Tool
 from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
 from fleetgate.gateway.local.script import Script
 from fleetgate.gateway.local.script_play import Stage
@@ -25,6 +27,7 @@ from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.gateway.tck.runner import Result, Runner, Verdict
 from fleetgate.gateway.tck.testing import Bad, Bend, Bent, Mutants
 from fleetgate.gateway.testing import SeenHouse, SeenLink
+from fleetgate.protocols.api import Connection
 
 Make = Callable[[], AbstractAsyncContextManager[Small]]
 
@@ -65,12 +68,20 @@ class InProcess:
 
 
 @asynccontextmanager
-async def open_worker(entry: Entry, script: Script, state: Path) -> AsyncGenerator[Small, None]:
-    """A fake whose worker plays a script, at its entry's address."""
+async def open_worker(
+    entry: Entry,
+    script: Script,
+    state: Path,
+    tools: Mapping[str, Tool] = NOTHING,
+    connect: Callable[[Any], Connection] | None = None,
+) -> AsyncGenerator[Small, None]:
+    """A fake whose worker plays a script, and tools, at its entry's address."""
     inputs = frozenset(InputKind)
-    async with open_small(entry, "tck", "memory:", SeenHouse(), inputs) as small:
+    async with open_small(
+        entry, "tck", "memory:", SeenHouse(), inputs, connect=connect
+    ) as small:
         id, settings = WorkerId(f"{LOCAL}/fake"), LocalSettings(state, 100)
-        played = Played(Stage(script), {})
+        played = Played(Stage(script), tools)
         worker = LocalWorker(id, LOCAL, small.hub, settings, SeenLink(), played)
         await small.nursery.start(worker.serve)
         yield small
@@ -78,10 +89,13 @@ async def open_worker(entry: Entry, script: Script, state: Path) -> AsyncGenerat
 
 @asynccontextmanager
 async def open_controller(
-    entry: Entry, seen: SeenHouse | None = None
+    entry: Entry,
+    seen: SeenHouse | None = None,
+    connect: Callable[[Any], Connection] | None = None,
 ) -> AsyncGenerator[Small, None]:
     """A fake that asks for runs, at its entry's address."""
-    async with open_small(entry, "tck", "memory:", seen or SeenHouse()) as small:
+    house = seen or SeenHouse()
+    async with open_small(entry, "tck", "memory:", house, connect=connect) as small:
         yield small
 
 

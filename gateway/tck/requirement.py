@@ -72,6 +72,13 @@ class Topic:
         """A question whose answer is good to know."""
         return self._add(id, Tier.INFO, words)
 
+    def of(self, prefix: str) -> Topic:
+        """The same requirements for one of two sides that both have them: its prefix goes before
+        each id."""
+        other = Topic(self.name)
+        other._made = [attrs.evolve(each, id=f"{prefix}-{each.id}") for each in self._made]
+        return other
+
     def _add(self, id: str, tier: Tier, words: dict[str, Any]) -> Callable[[Play], Play]:
         def add(play: Play) -> Play:
             self._made.append(Requirement(id, tier, play=play, topic=self.name, **words))

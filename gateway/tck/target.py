@@ -120,7 +120,7 @@ class DialledTarget:
         address = parse_address(self.address)
         if address.scheme == "unix":
             return await stack.enter_async_context(await trio.open_unix_socket(address.path))
-        if address.scheme == "tcp":
+        if address.scheme in ("tcp", "ws"):
             stream = await trio.open_tcp_stream(address.host, address.port)
             return await stack.enter_async_context(stream)
         return None

@@ -17,7 +17,7 @@ from trio.testing import memory_stream_pair
 
 from fleetgate.gateway.tck.attempt import Target
 from fleetgate.gateway.tck.peer import Trickling
-from fleetgate.transports.api import Link, LinkBroken, LinkClosed, LinkStatistics
+from fleetgate.transports.api import Link, LinkBroken, LinkClosed, LinkStatistics, Opening
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
 
 Change: TypeAlias = Callable[[bytes], Sequence[bytes]]
@@ -27,6 +27,11 @@ Change: TypeAlias = Callable[[bytes], Sequence[bytes]]
 def same(frame: bytes) -> Sequence[bytes]:
     """Nothing becomes of it."""
     return (frame,)
+
+
+def as_it_is(opening: Opening) -> Opening:
+    """Nothing becomes of it."""
+    return opening
 
 
 def swap(old: str, new: str, count: int = -1) -> Change:
@@ -68,12 +73,14 @@ def nth(text: str, number: int, change: Change) -> Change:
 
 @attrs.frozen(slots=True)
 class Bend:
-    """What a bent target does wrong. `says` bends what the target says, `hears` what it is told;
+    """What a bent target does wrong. `says` bends what the target says, `hears` what it is told,
+    `opens` what is known of it when a link opens;
     `stays`: its end is never seen; `ends`: how its end looks in place of what it is; `stray`:
     bytes that come before the end of a byte stream."""
 
     says: Change = same
     hears: Change = same
+    opens: Callable[[Opening], Opening] = as_it_is
     stays: bool = False
     ends: Exception | None = None
     stray: bytes = b""
@@ -100,7 +107,8 @@ class BentLink(Link):
     """A link to a target that is right, bent."""
 
     def __init__(self, link: Link, bend: Bend) -> None:
-        self.opening = link.opening
+        self.opening = bend.opens(link.opening)
+        self.speaks_status = link.speaks_status
         self._link = link
         self._bend = bend
         self._came: deque[bytes] = deque()
