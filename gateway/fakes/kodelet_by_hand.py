@@ -30,6 +30,7 @@ from fleetgate.gateway.fakes.unread import Unread
 from fleetgate.gateway.render import Line
 from fleetgate.protocols.api import NO_STEPS, Steps
 from fleetgate.protocols.json_text import Malformed
+from fleetgate.protocols.kodelet import manifest as m
 from fleetgate.protocols.kodelet import wire
 from fleetgate.protocols.kodelet.lease import Ended, Lease
 from fleetgate.protocols.kodelet.leases import CANCELED, Denied, Leases
@@ -127,7 +128,12 @@ class ByHand:
         opened: list[Lease] = []
 
         def came(outcome: Ended, now: int) -> Steps:
-            return pending.finish(_opened(outcome, opened[0] if opened else None))
+            lease = opened[0] if opened else None
+            wrong = None if outcome.text else m.check_contexts(outcome.result)
+            if lease is None or wrong is None:
+                return pending.finish(_opened(outcome, lease))
+            lease.phase, lease.error = RunPhase.FAILED, wrong
+            return link.leases.release(lease, partial(_closed, pending, lease), now)
 
         def begin(leases: Leases, now: int) -> Steps:
             opened.append(leases.open(asked, came))
@@ -356,6 +362,11 @@ def _executed(outcome: Ended) -> Line:
         except Malformed as error:
             return _no(NO_ANSWER, f"{UNCERTAIN}{error}")
     return _answered(outcome, result=outcome.result)
+
+
+def _closed(pending: Pending, lease: Lease, outcome: Ended, now: int) -> Steps:
+    """A run that was opened, and whose context files are wrong, is closed again."""
+    return pending.finish(_no(lease.phase.value, lease.error))
 
 
 def _opened(outcome: Ended, lease: Lease | None) -> Line:

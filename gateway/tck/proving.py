@@ -77,9 +77,7 @@ async def open_worker(
 ) -> AsyncGenerator[Small, None]:
     """A fake whose worker plays a script, and tools, at its entry's address."""
     inputs = frozenset(InputKind)
-    async with open_small(
-        entry, "tck", "memory:", SeenHouse(), inputs, connect=connect
-    ) as small:
+    async with open_small(entry, "tck", "memory:", SeenHouse(), inputs, connect=connect) as small:
         id, settings = WorkerId(f"{LOCAL}/fake"), LocalSettings(state, 100)
         played = Played(Stage(script), tools)
         worker = LocalWorker(id, LOCAL, small.hub, settings, SeenLink(), played)

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from fleetgate.gateway.tck.kodelet import runner_runs, runner_session, runner_work
+from fleetgate.gateway.tck.kodelet import (
+    plane_manifest,
+    plane_runs,
+    plane_session,
+    plane_upgrade,
+    runner_events,
+    runner_runs,
+    runner_session,
+    runner_work,
+)
 from fleetgate.gateway.tck.kodelet.envelope import envelope_of
+from fleetgate.gateway.tck.kodelet.plane import PlaneAttempt, PlaneGiven
+from fleetgate.gateway.tck.kodelet.plane import carried as carried_to_planes
 from fleetgate.gateway.tck.kodelet.runner import RunnerAttempt, RunnerGiven, carried
 from fleetgate.gateway.tck.requirement import Kit
 
@@ -23,7 +34,26 @@ _RUNNER: Final = Kit(
         runner_session.TOPIC,
         runner_runs.TOPIC,
         runner_work.TOPIC,
+        runner_events.TOPIC,
     ),
 )
 
-KITS: Final[Mapping[str, Kit]] = {"runner": _RUNNER}
+_PLANE: Final = Kit(
+    protocol="kodelet",
+    side="control-plane",
+    prefix="KODELET-C",
+    listens=True,
+    options=carried_to_planes,
+    given=PlaneGiven,
+    attempt=PlaneAttempt,
+    topics=(
+        plane_upgrade.TOPIC,
+        envelope_of("KODELET-C"),
+        plane_session.TOPIC,
+        plane_manifest.TOPIC,
+        plane_runs.TOPIC,
+    ),
+    wants=("open", "tool", "abort", "cancel", "close"),
+)
+
+KITS: Final[Mapping[str, Kit]] = {"runner": _RUNNER, "control-plane": _PLANE}

@@ -136,8 +136,8 @@ async def ordered(kit: RunnerAttempt) -> None:
 async def bad_open(kit: RunnerAttempt) -> None:
     plane = await kit.established()
     await plane.refused(await plane.ask("run.open"), INVALID_PARAMS, "run.open without params")
-    bodies = (None, {"conversationId": "c"}, {"runId": kit.name()}, {"runId": 5}, [])
-    for params in bodies:
+    bodies: tuple[Any, ...] = (None, {"conversationId": "c"}, {"runId": kit.name()}, {"runId": 5})
+    for params in (*bodies, []):
         id = await plane.ask("run.open", params)
         await plane.refused(id, INVALID_PARAMS, f"run.open with {dumped(params)}")
 
@@ -272,7 +272,7 @@ async def _opening(kit: RunnerAttempt) -> tuple[ControlPlane, str, str, str]:
     "KODELET-R-213",
     given="a run whose opening takes a while",
     when="a heartbeat is due, a call comes for it, and another run is asked for its conversation",
-    expect=f"the run in the heartbeat, the error {UNAVAILABLE}, the error {BUSY}; then its manifest",
+    expect=f"the run in the heartbeat, the errors {UNAVAILABLE} and {BUSY}; and then its manifest",
     source="kodelet 6.3, 8.1, 9.1",
 )
 async def opening(kit: RunnerAttempt) -> None:

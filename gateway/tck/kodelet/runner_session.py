@@ -118,7 +118,7 @@ async def genuine_id(kit: RunnerAttempt) -> None:
     "KODELET-R-106",
     given=_NEW,
     when="its registration is answered",
-    expect="a heartbeat at once, with the runnerId and generation of the answer, idle, without runs",
+    expect="a heartbeat at once: idle, without runs, with the runnerId and generation it was given",
     source="kodelet 7.4, 8.1; case 39",
 )
 async def first_heartbeat(kit: RunnerAttempt) -> None:
@@ -272,8 +272,8 @@ async def no_resume(kit: RunnerAttempt) -> None:
     "KODELET-R-114",
     given=_UP,
     when="runs are opened, up to two, and closed",
-    expect="heartbeats that say running with activeRunId and activeRunIds for one run, running with "
-    "activeRunIds alone, in order, for two, and idle for none",
+    expect="heartbeats that say running, with activeRunId and activeRunIds for one run, and with "
+    "activeRunIds alone, in order, for two; and idle for none",
     source="kodelet 8.1; case 39",
 )
 async def reported(kit: RunnerAttempt) -> None:

@@ -1,4 +1,4 @@
-"""The words in which requirements of this protocol are written: JSON-RPC as it stands on the wire."""
+"""The words in which requirements of this protocol are written: JSON as it is sent."""
 
 from __future__ import annotations
 
@@ -221,8 +221,8 @@ class RpcPeer(Peer):
 def expect_reason(error: Object, reason: str, what: str) -> None:
     """The data of an error must have this reason; with an empty one there must be no data."""
     data = error.get("data")
-    came = data.get("reason") if isinstance(data, dict) else data
-    if (came or "") != reason:
+    came = data.get("reason") if isinstance(data, dict) else None
+    if came != reason if reason else data is not None:
         wanted = f"the reason {reason} in the data of the error" if reason else "no data"
         raise Unmet(f"{wanted} for {what}", f"this came: {dumped(error)[:300]}")
 

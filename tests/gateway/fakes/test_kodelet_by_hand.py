@@ -260,6 +260,22 @@ async def test_case_43_an_open_that_fails(bench: Bench, autojump_clock: MockCloc
     assert (await bench.status("c"))[0] == "lost"
 
 
+async def test_case_59_a_run_whose_context_files_are_wrong_is_closed_again(
+    bench: Bench, autojump_clock: MockClock
+) -> None:
+    runner = await bench.runner()
+    bench.give("open", "a", runner=runner.id, run="a", conv="c1")
+    file = {"path": "AGENTS.md", "content": "runner instructions", "digest": "sha256:wrong"}
+    manifest = runner.manifest("a", contextFiles=[file])
+    await runner.say(yes((await runner.said())["id"], manifest))
+    closing = await runner.said()
+    assert closing["method"] == "run.close"
+    await runner.say(yes(closing["id"]))
+    wrong = "runner context file AGENTS.md does not match its digest"
+    assert (await bench.answer("a"))["error"] == {"code": "failed", "message": wrong}
+    assert await bench.status("a") == ("failed", wrong)
+
+
 async def test_case_45_the_gate_says_why_and_sends_nothing(
     bench: Bench, autojump_clock: MockClock
 ) -> None:

@@ -13,27 +13,12 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.fakes.kodelet_runner import BLOCKED, COMMANDS, KEPT_OUTPUT, takes
-from fleetgate.gateway.fakes.options import GivenToken, settings_of
-from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
-from fleetgate.gateway.local.script import Script, load_script
+from fleetgate.gateway.local.script import load_script
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.tck.kits import kit_of
 from fleetgate.gateway.tck.proving import Asked, InProcess, open_controller, open_worker
 from fleetgate.gateway.tck.runner import Runner
 from fleetgate.gateway.tck.target import Wants, open_target
-from fleetgate.protocols.kodelet.northbound import RunnerConnection
-
-TOKEN = "tck-token"
-NO_SCRIPT = Script()
-RUNNER_SETTINGS = {
-    "workspace": "/srv/project",
-    "tools": [{"name": name, "description": text} for name, text in OFFERED.items()],
-    "commands": list(COMMANDS),
-    "output_limit": KEPT_OUTPUT,
-    "update_every": 0,
-    "blocked_messages": [BLOCKED],
-}
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "tck"
 
@@ -110,18 +95,3 @@ async def server() -> AsyncIterator[Runner]:
         wants = Asked(small, a_line)
         async with open_target(kit, address, kit.options(given), wants) as target:
             yield Runner(kit, target, given)
-
-
-@pytest.fixture
-async def runner(folder: Path) -> AsyncIterator[Runner]:
-    """The kit for kodelet runners, at ours."""
-    kit, address = kit_of("kodelet", "runner"), "memory:runner"
-    settings = settings_of(adapters(())["kodelet"].northbound.settings, (), **RUNNER_SETTINGS)
-    token = GivenToken(value=TOKEN)
-    entry = Entry("north", "server", "kodelet", address, False, settings, token=token)
-    given = kit.given(token=TOKEN)
-    async with (
-        open_worker(entry, NO_SCRIPT, folder, TOOLS, partial(RunnerConnection, takes=takes)),
-        open_target(kit, address, kit.options(given), Wants({})) as target,
-    ):
-        yield Runner(kit, target, given)

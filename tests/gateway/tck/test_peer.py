@@ -158,3 +158,15 @@ class _OneWay(trio.abc.Stream):
         return b""
 
     async def aclose(self) -> None: ...
+
+
+async def test_a_byte_stream_is_read_through_a_mark(autojump_clock: MockClock) -> None:
+    near, far = memory_stream_pair()
+    raw = RawPeer(near, Seen(), Patience(), 1)
+    await far.send_all(b"a}b")
+    assert await raw.through(b"}") == b"a}b"
+    await far.send_all(b"x" * 20)
+    with pytest.raises(Unmet, match="without it"):
+        await raw.through(b"}", most=10)
+    with pytest.raises(Unmet, match="0 bytes came"):
+        await raw.through(b"}")

@@ -68,3 +68,14 @@ def test_what_is_given_has_defaults_and_words(kit: Kit) -> None:
 def test_there_are_enough(protocol: str) -> None:
     kits = [kit for kit in all_kits() if kit.protocol == protocol]
     assert sum(len(kit.requirements) for kit in kits) >= ENOUGH[protocol]
+
+
+def test_two_sides_can_have_the_same_requirements() -> None:
+    topic = Topic("words")
+    topic.must("1", given="a", when="b", expect="c", source="d")(nothing)
+    (made,) = topic.of("X")
+    assert (made.id, made.title, made.topic) == ("X-1", "given a, when b, expect c", "words")
+    assert [each.id for each in topic] == ["1"]
+
+
+async def nothing(kit: object) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair
@@ -73,3 +74,10 @@ async def test_a_stream_is_bent_and_says_something_before_its_end(
 def test_short_words_for_bends() -> None:
     assert says("a", "b").says(b"a") == (b"b",)
     assert hears("a", "b").hears(b"a") == (b"b",)
+
+
+async def test_what_is_known_of_a_link_is_bent(autojump_clock: MockClock) -> None:
+    near, _ = memory_link_pair()
+    bent = BentLink(near, Bend(opens=lambda opening: attrs.evolve(opening, path="/x")))
+    assert bent.opening.path == "/x"
+    assert bent.speaks_status is near.speaks_status

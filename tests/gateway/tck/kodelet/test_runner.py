@@ -7,6 +7,7 @@ from trio.testing import MockClock
 from fleetgate.gateway.tck.proving import check_nobody_passes, try_all, unmet
 from fleetgate.gateway.tck.runner import Runner
 
+
 async def test_our_runner_meets_every_requirement(
     runner: Runner, autojump_clock: MockClock
 ) -> None:

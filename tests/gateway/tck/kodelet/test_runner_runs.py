@@ -30,7 +30,14 @@ MUTANTS: Mutants = (
     ("KODELET-R-213", Bend(says=drop("runner.heartbeat"))),
     ("KODELET-R-214", says("-32000", "-32603")),
     ("KODELET-R-215", hears("operation.cancel", "operation.x")),
-    ("KODELET-R-216", Bend(says=nth('"result":null', 2, swap('"result":null', '"error":{"code":-32002,"message":"m"}')))),
+    (
+        "KODELET-R-216",
+        Bend(
+            says=nth(
+                '"result":null', 2, swap('"result":null', '"error":{"code":-32002,"message":"m"}')
+            )
+        ),
+    ),
 )
 
 

@@ -28,7 +28,10 @@ MUTANTS: Mutants = (
     ("KODELET-R-108", says("-32000", "-32603")),
     ("KODELET-R-109", says('"runnerId":"runner_g', '"runnerId":"x')),
     ("KODELET-R-109", Bend(says=nth("instanceId", 2, swap('"instanceId":"', '"instanceId":"x')))),
-    ("KODELET-R-110", Bend(says=nth("runner.register", 3, swap('"params":{', '"params":{"runnerId":"x",')))),
+    (
+        "KODELET-R-110",
+        Bend(says=nth("runner.register", 3, swap('"params":{', '"params":{"runnerId":"x",'))),
+    ),
     ("KODELET-R-111", hears("-32001", "-32002")),
     ("KODELET-R-112", hears('"generation":0', '"generation":1')),
     ("KODELET-R-113", says('"idle"', '"running"')),

@@ -1,0 +1,22 @@
+"""The kit for kodelet control planes as a whole: ours meets it, and no stranger does."""
+
+from __future__ import annotations
+
+from trio.testing import MockClock
+
+from fleetgate.gateway.tck.proving import check_nobody_passes, try_all, unmet
+from fleetgate.gateway.tck.runner import Runner
+
+BODIES = {"KODELET-C-103", "KODELET-C-105"}
+"""They need HTTP: test_plane_upgrade.py has it."""
+
+
+async def test_our_control_plane_meets_every_requirement(
+    plane: Runner, autojump_clock: MockClock
+) -> None:
+    results = await try_all(plane)
+    assert set(unmet(results)) == BODIES, unmet(results)
+
+
+async def test_nobody_meets_a_requirement(plane: Runner, autojump_clock: MockClock) -> None:
+    await check_nobody_passes(plane, [b"{}", b"\xff"])
