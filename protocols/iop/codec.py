@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
 from typing import Any, Final, TypeVar, cast
 
 import attrs
@@ -79,7 +80,7 @@ def descriptors() -> tuple[bytes, ...]:
 def to_json(message: Any) -> dict[str, Json]:
     """A message as a JSON object: what is not at its default, by the schema's names."""
     found: dict[str, Json] = {}
-    for name, default, _ in _plan(type(message)):
+    for name, default, _, _ in _plan(type(message)):
         value = getattr(message, name)
         if value != default:
             found[name] = _json_of(value)
@@ -150,31 +151,67 @@ def _pack(message: Any, kinds: Mapping[str, Any], payload: Any) -> bytes:
     return cast(bytes, message.SerializeToString())
 
 
-_PLANS: Final[dict[Any, tuple[tuple[str, Any, Any], ...]]] = {}
+class _Shape(Enum):
+    """What a member's default says of it."""
+
+    ONE = auto()
+    """A message, or a value that may be absent."""
+    MANY = auto()
+    TABLE = auto()
+    PLAIN = auto()
+    """A number, a text: absent is as good as empty."""
 
 
-def _plan(kind: Any) -> tuple[tuple[str, Any, Any], ...]:
-    """A class's members: name, default (which tells its shape), and of what it is made."""
+_PLANS: Final[dict[Any, tuple[tuple[str, Any, Any, _Shape], ...]]] = {}
+_READERS: Final[dict[Any, dict[str, tuple[Callable[[Any], Any], _Shape]]]] = {}
+
+
+def _plan(kind: Any) -> tuple[tuple[str, Any, Any, _Shape], ...]:
+    """A class's members: name, default, of what it is made, and its shape."""
     plan = _PLANS.get(kind)
     if plan is None:
         members = attrs.fields(kind)
-        plan = _PLANS[kind] = tuple((m.name, m.default, m.metadata.get("of")) for m in members)
+        plan = _PLANS[kind] = tuple(
+            (m.name, m.default, m.metadata.get("of"), _shape_of(m.default)) for m in members
+        )
     return plan
+
+
+def _shape_of(default: Any) -> _Shape:
+    if default is None:
+        return _Shape.ONE
+    if isinstance(default, tuple):
+        return _Shape.MANY
+    return _Shape.TABLE if isinstance(default, Mapping) else _Shape.PLAIN
+
+
+def _readers(kind: Any) -> dict[str, tuple[Callable[[Any], Any], _Shape]]:
+    readers = _READERS.get(kind)
+    if readers is None:
+        plan = _plan(kind)
+        # What is not set is not read: then it must be what the schema has for it.
+        assert not any(default for _, default, _, _ in plan), kind
+        readers = _READERS[kind] = {name: (_reader(of), shape) for name, _, of, shape in plan}
+    return readers
 
 
 def _read(kind: type[Any], message: Any) -> Any:
     values: dict[str, Any] = {}
-    for name, default, of in _plan(kind):
-        if default is None:
-            if message.HasField(name):
-                values[name] = _reader(of)(getattr(message, name))
-        elif isinstance(default, tuple):
-            values[name] = tuple(map(_reader(of), getattr(message, name)))
-        elif isinstance(default, Mapping):
-            read = _reader(of)
-            values[name] = {key: read(each) for key, each in getattr(message, name).items()}
+    readers = _readers(kind)
+    for field, value in message.ListFields():
+        name = field.name
+        known = readers.get(name)
+        if known is None:
+            continue
+        read, shape = known
+        if shape is _Shape.PLAIN:
+            values[name] = value
+        elif shape is _Shape.ONE:
+            values[name] = read(value)
+        elif shape is _Shape.MANY:
+            values[name] = tuple(map(read, value))
         else:
-            values[name] = getattr(message, name)
+            values[name] = {key: read(each) for key, each in value.items()}
     return kind(**values)
 
 
@@ -189,32 +226,41 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _write(message: Any, value: Any) -> None:
-    for name, default, of in _plan(type(value)):
+    for name, default, of, shape in _plan(type(value)):
         given = getattr(value, name)
-        if default is None:
-            if given is not None:
-                member = getattr(message, name)
-                member.SetInParent()
-                (_write_struct if of == w.STRUCT else _write)(member, given)
-        elif isinstance(default, tuple):
-            for each in given:
-                if of is None:
-                    getattr(message, name).append(_plain(each))
-                else:
-                    _write(getattr(message, name).add(), each)
-        elif isinstance(default, Mapping):
-            for key, each in given.items():
-                if of is None:
-                    getattr(message, name)[_plain(key)] = _plain(each)
-                else:
-                    _write(getattr(message, name)[_plain(key)], each)
-        else:
+        if given is default or (given == default and type(given) is not float):
+            continue  # nothing is as good on the wire, but for -0.0, which equals 0.0
+        if shape is _Shape.PLAIN:
             setattr(message, name, _plain(given) if isinstance(given, str) else given)
+        elif shape is _Shape.ONE:
+            member = getattr(message, name)
+            member.SetInParent()
+            (_write_struct if of == w.STRUCT else _write)(member, given)
+        elif shape is _Shape.MANY:
+            _write_many(getattr(message, name), of, given)
+        else:
+            _write_table(getattr(message, name), of, given)
+
+
+def _write_many(field: Any, of: Any, given: Sequence[Any]) -> None:
+    for each in given:
+        if of is None:
+            field.append(_plain(each))
+        else:
+            _write(field.add(), each)
+
+
+def _write_table(field: Any, of: Any, given: Mapping[str, Any]) -> None:
+    for key, each in given.items():
+        if of is None:
+            field[_plain(key)] = _plain(each)
+        else:
+            _write(field[_plain(key)], each)
 
 
 def _plain(text: str) -> str:
     """Text that UTF-8 can hold; what it cannot is written as `?`."""
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 # --- Struct

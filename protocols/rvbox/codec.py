@@ -54,7 +54,7 @@ def outputs_of(frames: Iterable[bytes]) -> Iterator[Output]:
     Nearly every frame of a busy host is one. Values that nobody looks at are not made for it,
     which is half the time that `decode` takes.
     """
-    parse, make = agent.AgentEnvelope.FromString, tuple.__new__
+    parse = agent.AgentEnvelope.FromString
     for frame in frames:
         try:
             envelope = parse(frame)
@@ -66,17 +66,14 @@ def outputs_of(frames: Iterable[bytes]) -> Iterator[Output]:
         if event.WhichOneof("event") != "output":
             return
         chunk = event.output
-        yield make(
-            Output,
-            (
-                envelope.session_id,
-                envelope.session_generation,
-                event.issue_uuid,
-                event.event_seq,
-                chunk.stream,
-                chunk.data,
-                chunk.offset,
-            ),
+        yield Output(
+            envelope.session_id,
+            envelope.session_generation,
+            event.issue_uuid,
+            event.event_seq,
+            chunk.stream,
+            chunk.data,
+            chunk.offset,
         )
 
 

@@ -91,6 +91,8 @@ class Hearing:
         follows from them. None: look at the whole message of the first, nothing was taken."""
         heard: list[Heard] = []
         command: Command | None = None
+        first: tuple[str, int, str] | None = None
+        taken = 0
         for session, generation, uuid, seq, stream, data, offset in outputs:
             if command is None:
                 command = self._at_work(session, generation, uuid)
