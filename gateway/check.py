@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import attrs
 
@@ -17,6 +18,7 @@ from fleetgate.gateway.check_local import local_problems, local_warnings
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_files import irregular
+from fleetgate.gateway.exposure import asks_nobody, is_encrypted, is_remote
 from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
 from fleetgate.gateway.route_words import RouteWords, words_of
 from fleetgate.protocols.api import Adapter
@@ -71,6 +73,11 @@ def _line(problem: Problem) -> int:
 
 # --- problems
 
+_ASKS_NOBODY: Final = (
+    "whoever reaches this address could come in; set tokens, or client_ca in tls, or write "
+    "insecure = true if that is meant"
+)
+
 
 def _problems(config: Config, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
     yield from _about_gateway(config)
@@ -80,6 +87,8 @@ def _problems(config: Config, adapters: Mapping[str, Adapter]) -> Iterator[Probl
             _check_entry(entry, adapters[entry.protocol])
         except (AddressError, SecretUnreadable, ValueError) as error:
             yield _problem(config, f"{entry.facing}.{entry.name}", str(error))
+        if asks_nobody(entry) and is_remote(entry) and not entry.insecure:
+            yield _problem(config, f"{entry.facing}.{entry.name}.listen", _ASKS_NOBODY)
         for at, grant in enumerate(entry.tokens, start=1):
             key = f"{entry.facing}.{entry.name}.tokens[{at}]"
             try:
@@ -200,15 +209,11 @@ def _odd_routes(config: Config) -> Iterator[Problem]:
 
 def _exposed(config: Config) -> Iterator[Problem]:
     for entry in config.entries:
-        place = place_of(entry.address)
-        if not isinstance(place, TcpPlace) or place.loopback:
+        if not is_remote(entry):
             continue
         key = f"{entry.facing}.{entry.name}"
-        secured = entry.address.partition(":")[0] in ("wss", "tls", "grpcs")
-        asks = entry.tokens or (entry.tls is not None and entry.tls.ca is not None)
-        if entry.listens and not asks:
-            said = "whoever reaches this address may connect; set tokens, or client_ca in tls"
-            yield _problem(config, key, said)
-        if not secured:
+        if asks_nobody(entry) and entry.insecure:
+            yield _problem(config, key, "insecure: whoever reaches this address may come in")
+        if not is_encrypted(entry):
             said = "nothing is encrypted on the way; use wss:, tls: or grpcs: between machines"
             yield _problem(config, key, said)

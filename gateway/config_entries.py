@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
 from pathlib import Path as FilePath
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -14,7 +13,7 @@ import attrs
 from fleetgate.core.routing import ANY_LINK, OPERATOR
 from fleetgate.gateway.config_files import read_regular
 from fleetgate.gateway.config_reader import Flaw, Flawed, keys_of, named, nearest, read, unknown_key
-from fleetgate.gateway.places import resolve_address, resolve_path
+from fleetgate.gateway.places import is_loopback, resolve_address, resolve_path
 from fleetgate.gateway.toml_lines import Path
 from fleetgate.protocols.api import Adapter, Side
 from fleetgate.transports.address import parse_address
@@ -81,6 +80,8 @@ class Entry:
     tls: TlsFiles | None = None
     token: Secret | None = None
     tokens: tuple[Grant, ...] = ()
+    insecure: bool = False
+    """It is meant that whoever reaches it is let in."""
 
     def side(self, adapter: Adapter) -> Side:
         """The side of the protocol that is played here."""
@@ -115,6 +116,7 @@ class _EntryTable:
     tls: _Tls | None = None
     token: Any = None
     tokens: tuple[_Grant, ...] = ()
+    insecure: bool = False
 
 
 def read_entry(
@@ -153,6 +155,7 @@ def read_entry(
         _tls_files(raw.tls, base),
         token,
         tokens,
+        raw.insecure,
     )
 
 
@@ -227,16 +230,9 @@ def _check_reach(side: Side, settings: Any, address: str, path: Path, flaws: lis
     except AddressError:
         return  # said already
     bound = use is not None and use.loopback and where.scheme in ("ws", "wss")
-    if bound and where.host != "localhost" and not _is_loopback(where.host):
+    if bound and not is_loopback(where.host):
         text = f"WebSocket address must be loopback, got {where.host}"
         flaws.append(Flaw((*path, "listen"), text))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _check(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:
@@ -253,6 +249,8 @@ def _check(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:
         flaw("token", "is what a dialler shows; a listener has tokens = [{ token = …, id = … }]")
     if raw.tokens and raw.connect is not None:
         flaw("tokens", "is what a listener accepts; a dialler has token = { env = … }")
+    if raw.insecure and raw.connect is not None:
+        flaw("insecure", "is about who may come in; a dialler lets nobody in")
     if raw.tls is not None and (raw.connect is None) != (raw.listen is None):
         _check_tls(raw.tls, raw.listen is not None, (*path, "tls"), flaws)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from os.path import normpath
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -16,7 +17,6 @@ _HOST: Final = r"(\[[^\]]*\]|[^:/\[\]]*)"
 _HOST_PORT: Final = re.compile(rf"(?:[a-z]+:(?://)?)?{_HOST}:(\d+)(?:/.*)?", re.I)
 _WEB_HOST: Final = re.compile(rf"(wss?)://{_HOST}(?:/.*)?", re.I)
 _ANY_HOST: Final = frozenset({"", "0.0.0.0", "::", "*"})
-_LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
 
 
 @attrs.frozen(slots=True)
@@ -36,7 +36,17 @@ class TcpPlace:
     @property
     def loopback(self) -> bool:
         """Whether only this machine reaches it."""
-        return self.host in _LOOPBACK
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens at `host`: `localhost`, or an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 Place: TypeAlias = UnixPlace | TcpPlace | None

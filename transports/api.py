@@ -285,8 +285,14 @@ class Options:
     max_handshakes: int = 256
     """Handshakes under way at a listener. One more is dropped at once: somebody is flooding us,
     and each holds a socket for as long as `handshake_timeout`."""
+    max_handshakes_each: int = 64
+    """Those of one place: an IPv4 address, or a /64 of IPv6. One more is dropped at once. A
+    quarter: who opens connections and never speaks leaves room for others."""
     max_links: int = 8192
     """Links of a listener that live at a time. One more is dropped at once, before the process
     runs out of file descriptors."""
+    max_links_each: int = 6144
+    """Those of one place. One more is dropped at once. Three quarters: a whole fleet may stand
+    behind one address, and still not shut the others out."""
     report: Report | None = None
     """None: a line in the standard log under `fleetgate.transports`, without any payload."""

@@ -21,6 +21,7 @@ from fleetgate.transports.api import (
     Options,
     Report,
 )
+from fleetgate.transports.crowd import Crowd, place_of
 from fleetgate.transports.grpc_call import either
 from fleetgate.transports.grpc_connection import GrpcConnection
 from fleetgate.transports.grpc_ends import ServedLink
@@ -167,7 +168,8 @@ class GrpcListener(Listener):
         self._report: Report = options.report or log_report
         self._connections: set[ServerConnection] = set()
         self._links = 0
-        self._handshakes = 0
+        self._peers = Crowd("connections", options.max_links, options.max_links_each)
+        self._handshakes = Crowd("handshakes", options.max_handshakes, options.max_handshakes_each)
         self._closed = False
 
     async def serve(self, handler: Handler) -> None:
@@ -200,16 +202,18 @@ class GrpcListener(Listener):
         return True
 
     async def _serve_stream(self, handler: Handler, stream: trio.SocketStream) -> None:
-        if len(self._connections) >= self._options.max_links:
-            await self._drop(stream, "links_full")
-        elif self._handshakes >= self._options.max_handshakes:
-            await self._drop(stream, "handshakes_full")
+        place = place_of(stream)
+        if (full := self._peers.refusal(place)) is not None:
+            await self._drop(stream, "links_full", full)
+        elif (full := self._handshakes.refusal(place)) is not None:
+            await self._drop(stream, "handshakes_full", full)
         else:
-            async with trio.open_nursery() as calls:
-                await self._serve_connection(handler, stream, calls)
+            with self._peers.one(place):
+                async with trio.open_nursery() as calls:
+                    await self._serve_connection(handler, stream, calls)
 
-    async def _drop(self, stream: trio.SocketStream, what: str) -> None:
-        self._report(what, None)
+    async def _drop(self, stream: trio.SocketStream, what: str, reason: LinkBroken) -> None:
+        self._report(what, reason)
         await trio.aclose_forcefully(stream)
 
     async def _serve_connection(
@@ -250,10 +254,10 @@ class GrpcListener(Listener):
 
     async def _shake_hands(self, stream: trio.SocketStream, connection: ServerConnection) -> bool:
         """Whether the peer has shown in time that it speaks HTTP/2."""
-        self._handshakes += 1
         reason: BaseException = LinkBroken("the handshake took too long")
+        within = trio.move_on_after(self._options.handshake_timeout)
         try:
-            with trio.move_on_after(self._options.handshake_timeout):
+            with self._handshakes.one(place_of(stream)), within:
                 await self._loop.adopt(
                     stream,
                     connection,
@@ -269,8 +273,6 @@ class GrpcListener(Listener):
         except Exception as error:
             # Whatever a stranger can make us raise here ends the stranger's stream only.
             reason = error
-        finally:
-            self._handshakes -= 1
         self._report("handshake_failed", reason)
         return False
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import trio
 
 from fleetgate.transports.api import Handler, Link, LinkBroken, Listener, Options, Report
+from fleetgate.transports.crowd import Crowd, place_of
 
 _logger = logging.getLogger("fleetgate.transports")
 
@@ -58,8 +59,8 @@ class StreamListener(Listener):
         self._options = options
         self._greet = greet
         self._report = options.report or log_report
-        self._links = 0
-        self._handshakes = 0
+        self._links = Crowd("links", options.max_links, options.max_links_each)
+        self._handshakes = Crowd("handshakes", options.max_handshakes, options.max_handshakes_each)
 
     async def serve(self, handler: Handler) -> None:
         serve_one = partial(self._serve_one, handler)
@@ -76,27 +77,26 @@ class StreamListener(Listener):
         await trio.lowlevel.checkpoint()
 
     async def _serve_one(self, handler: Handler, stream: trio.SocketStream) -> None:
-        if self._links >= self._options.max_links:
-            await self._drop(stream, "links_full", None)
-            return
-        self._links += 1
-        try:
-            async with trio.open_nursery() as nursery:
-                link = await self._shake_hands(stream, nursery)
-                if link is not None:
-                    await serve_link(link, handler, self._report)
-                nursery.cancel_scope.cancel()
-        finally:
-            self._links -= 1
+        place = place_of(stream)
+        if (full := self._links.refusal(place)) is not None:
+            await self._drop(stream, "links_full", full)
+        elif (full := self._handshakes.refusal(place)) is not None:
+            await self._drop(stream, "handshakes_full", full)
+        else:
+            with self._links.one(place):
+                async with trio.open_nursery() as nursery:
+                    link = await self._shake_hands(stream, nursery, place)
+                    if link is not None:
+                        await serve_link(link, handler, self._report)
+                    nursery.cancel_scope.cancel()
 
-    async def _shake_hands(self, stream: trio.SocketStream, nursery: trio.Nursery) -> Link | None:
-        if self._handshakes >= self._options.max_handshakes:
-            await self._drop(stream, "handshakes_full", None)
-            return None
-        self._handshakes += 1
+    async def _shake_hands(
+        self, stream: trio.SocketStream, nursery: trio.Nursery, place: str
+    ) -> Link | None:
         reason: BaseException = LinkBroken("the handshake took too long")
         try:
-            with trio.move_on_after(self._options.handshake_timeout):
+            within = trio.move_on_after(self._options.handshake_timeout)
+            with self._handshakes.one(place), within:
                 return await self._greet(stream, nursery)
         except Exception as error:
             # Whatever a stranger can make us raise here ends the stranger's stream only.
@@ -104,13 +104,9 @@ class StreamListener(Listener):
         except BaseException:
             await trio.aclose_forcefully(stream)
             raise
-        finally:
-            self._handshakes -= 1
         await self._drop(stream, "handshake_failed", reason)
         return None
 
-    async def _drop(
-        self, stream: trio.SocketStream, what: str, reason: BaseException | None
-    ) -> None:
+    async def _drop(self, stream: trio.SocketStream, what: str, reason: BaseException) -> None:
         self._report(what, reason)
         await trio.aclose_forcefully(stream)

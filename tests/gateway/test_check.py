@@ -170,7 +170,8 @@ def _found(text: str) -> tuple[list[str], list[str]]:
 
 @pytest.mark.usefixtures("resolve")
 def test_a_listener_needs_its_host_and_a_dialler_may_get_it_later() -> None:
-    text = SOUTH + 'listen = "ws://nowhere:1"\n' + NORTH.replace("listen", "connect") + ROUTE
+    south = SOUTH + 'listen = "ws://nowhere:1"\ninsecure = true\n'
+    text = south + NORTH.replace("listen", "connect") + ROUTE
     text = text.replace("unix:run/gui.sock", "tcp://elsewhere:2")
     problems, warnings = _found(text)
     assert problems == [
@@ -183,10 +184,16 @@ def test_a_listener_needs_its_host_and_a_dialler_may_get_it_later() -> None:
 
 @pytest.mark.usefixtures("resolve")
 def test_what_everybody_reaches() -> None:
-    problems, warnings = _found(SOUTH + 'listen = "ws://0.0.0.0:1"\n' + NORTH + ROUTE)
+    south = SOUTH + 'listen = "ws://0.0.0.0:1"\n'
+    problems, _ = _found(south + NORTH + ROUTE)
+    assert problems == [
+        "south.hosts.listen: whoever reaches this address could come in; set tokens, or client_ca "
+        "in tls, or write insecure = true if that is meant"
+    ]
+    problems, warnings = _found(south + "insecure = true\n" + NORTH + ROUTE)
     assert problems == []
     assert warnings == [
-        "south.hosts: whoever reaches this address may connect; set tokens, or client_ca in tls",
+        "south.hosts: insecure: whoever reaches this address may come in",
         "south.hosts: nothing is encrypted on the way; use wss:, tls: or grpcs: between machines",
     ]
 

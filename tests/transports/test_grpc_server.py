@@ -441,7 +441,7 @@ async def test_more_handshakes_than_there_may_be() -> None:
         async with await connect(parse_address(url)):
             assert await say(url, b"") == b""
             await reports.wait(1)
-        assert reports.all == [("handshakes_full", "None")]
+        assert [what for what, _ in reports.all] == ["handshakes_full"]
 
 
 async def test_more_connections_than_there_may_be_links() -> None:
@@ -449,7 +449,23 @@ async def test_more_connections_than_there_may_be_links() -> None:
     async with serving(echo, options) as url, raw_client(url):
         assert await say(url, b"") == b""
         await reports.wait(1)
-    assert reports.all == [("links_full", "None")]
+    assert [what for what, _ in reports.all] == ["links_full"]
+
+
+async def test_who_connects_and_never_speaks_leaves_room_for_others() -> None:
+    options, reports = noted(attrs.evolve(talking(), max_handshakes_each=1))
+    async with serving(echo, options) as url, await connect(parse_address(url)):
+        assert await say(url, b"") == b""
+        await reports.wait(1)
+        port = parse_address(url).port
+        async with await trio.open_tcp_stream(
+            "127.0.0.1", port, local_address="127.0.0.9"
+        ) as other:
+            await other.send_all(
+                b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, *[0] * 5])
+            )
+            assert (await other.receive_some())[3] == 4, "the server's own settings"
+        assert reports.all[0] == ("handshakes_full", "there are 1 handshakes from 127.0.0.1")
 
 
 async def test_tls_and_none_do_not_mix(certificates, strangers) -> None:

@@ -81,7 +81,7 @@ async def test_too_many_links_are_dropped_and_said_so() -> None:
         assert await first.receive_some() == b"a\n"
         async with await dial(bound) as second:
             assert await second.receive_some() == b""
-        assert reports.all == [("links_full", None)]
+        assert [what for what, _ in reports.all] == ["links_full"]
         await first.send_all(b"b\n")
         assert await first.receive_some() == b"b\n"
         await first.send_eof()
@@ -125,8 +125,58 @@ async def test_handshakes_run_side_by_side_up_to_a_bound() -> None:
             await trio.testing.wait_all_tasks_blocked()
         async with await dial(bound) as late:
             assert await late.receive_some() == b""
-        assert reports.all == [("handshakes_full", None)]
+        assert [what for what, _ in reports.all] == ["handshakes_full"]
         for stream in stuck:
+            await stream.aclose()
+        nursery.cancel_scope.cancel()
+    await listener.aclose()
+
+
+async def elsewhere(bound: list[trio.SocketListener]) -> trio.SocketStream:
+    """A stream from another address of this machine."""
+    port = bound[0].socket.getsockname()[1]
+    return await trio.open_tcp_stream("127.0.0.1", port, local_address="127.0.0.9")
+
+
+async def test_who_opens_and_never_speaks_leaves_room_for_others() -> None:
+    reports = Reports()
+    bound = await sockets()
+    options = Options(report=reports, max_handshakes=8, max_handshakes_each=3)
+
+    async def speaking(stream: trio.SocketStream, nursery: trio.Nursery) -> Link:
+        await stream.receive_some(1)
+        return await greet(stream, nursery)
+
+    listener = StreamListener(bound, (), options, speaking)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listener.serve, echo)
+        mute = [await dial(bound) for _ in range(20)]
+        await reports.wait(17)
+        assert {what for what, _ in reports.all} == {"handshakes_full"}
+        assert str(reports.all[0][1]) == "there are 3 handshakes from 127.0.0.1"
+        async with await elsewhere(bound) as other:
+            await other.send_all(b"-a\n")
+            assert await other.receive_some() == b"a\n"
+        for stream in mute:
+            await stream.aclose()
+        nursery.cancel_scope.cancel()
+    await listener.aclose()
+
+
+async def test_one_address_never_has_all_links() -> None:
+    reports = Reports()
+    bound = await sockets()
+    options = Options(report=reports, max_links=4, max_links_each=2)
+    listener = StreamListener(bound, (), options, greet)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listener.serve, echo)
+        greedy = [await dial(bound) for _ in range(4)]
+        await reports.wait(2)
+        assert [str(why) for _, why in reports.all] == ["there are 2 links from 127.0.0.1"] * 2
+        async with await elsewhere(bound) as other:
+            await other.send_all(b"a\n")
+            assert await other.receive_some() == b"a\n"
+        for stream in greedy:
             await stream.aclose()
         nursery.cancel_scope.cancel()
     await listener.aclose()

@@ -88,5 +88,6 @@ def test_problems_and_warnings_of_what_it_names(
     assert main(["check", str(path)]) == 1
     out = capsys.readouterr().out
     assert out.startswith(f"{path}:2: gateway.journal: the directory {path.parent}/none is not")
-    assert f"warning: {path}:3: south.hosts: whoever reaches this address may connect" in out
-    assert out.endswith(f"\n{path}: cannot be served: 1 error, 2 warnings\n")
+    assert f"{path}:6: south.hosts.listen: whoever reaches this address could come in" in out
+    assert f"warning: {path}:3: south.hosts: nothing is encrypted on the way" in out
+    assert out.endswith(f"\n{path}: cannot be served: 2 errors, 1 warning\n")
