@@ -228,8 +228,8 @@ def _as_it_is(value: Any) -> Any:
 def _write(message: Any, value: Any) -> None:
     for name, default, of, shape in _plan(type(value)):
         given = getattr(value, name)
-        if given is default or (given == default and type(given) is not float):
-            continue  # nothing is as good on the wire, but for -0.0, which equals 0.0
+        if _is_unsaid(given, default):
+            continue
         if shape is _Shape.PLAIN:
             setattr(message, name, _plain(given) if isinstance(given, str) else given)
         elif shape is _Shape.ONE:
@@ -240,6 +240,11 @@ def _write(message: Any, value: Any) -> None:
             _write_many(getattr(message, name), of, given)
         else:
             _write_table(getattr(message, name), of, given)
+
+
+def _is_unsaid(given: Any, default: Any) -> bool:
+    """Whether nothing is as good on the wire. -0.0 equals 0.0, and is not."""
+    return given is default or (given == default and type(given) is not float)
 
 
 def _write_many(field: Any, of: Any, given: Sequence[Any]) -> None:
