@@ -53,6 +53,11 @@ class Runs:
         self._ending.pop(tracked.run, None)
         self._tracked.pop(tracked.run, None)
 
+    @property
+    def calm(self) -> bool:
+        """Whether no run is looked at with suspicion."""
+        return self._suspects.calm
+
     def reached(self, tracked: Tracked) -> None:
         """An event of the run was taken."""
         self._suspects.reached(tracked.run, tracked.last)

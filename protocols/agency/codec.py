@@ -7,7 +7,7 @@ or has put kind 0 before a line). Text is one JSON document, read by the rules o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum, unique
 from typing import Any, Final, TypeAlias
 
@@ -164,6 +164,32 @@ def decode_server(frame: bytes) -> w.ServerFrame | wire.PeerCloses | None:
         return _server_frame(load(payload))
     except Malformed as error:
         raise wrong(f"invalid JSON frame: {error}") from None
+
+
+def texts_of(frames: Iterable[bytes]) -> Iterator[tuple[str, int, str]]:
+    """Run, sequence and text of frames that are each a text of a run, up to the first that is
+    anything else, or is none at all. Nothing is read of it that `decode_server` would not read."""
+    for frame in frames:
+        if len(frame) > wire.MAX_FRAME or frame[:1] != _TEXT_KIND:
+            return
+        try:
+            value = load(frame[1:])
+        except Malformed:
+            return
+        if type(value) is not dict or value.get("kind") != "event":  # a key that repeats is no dict
+            return
+        event, run, sequence = value.get("event"), value.get("run_id"), value.get("sequence")
+        if type(event) is not dict or event.get("type") != "text":
+            return
+        text = event.get("payload")
+        if type(text) is not str or type(run) is not str:
+            return
+        if type(sequence) is not int or sequence < 0:
+            return
+        yield run, sequence, text
+
+
+_TEXT_KIND: Final = bytes((Kind.TEXT,))
 
 
 def _server_frame(value: Any) -> w.ServerFrame:

@@ -8,7 +8,7 @@ events become records, each number once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from fleetgate.protocols.agency import endings, wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.agency.acks import Acks
 from fleetgate.protocols.agency.attaching import Runs, accepted
-from fleetgate.protocols.agency.codec import decode_server, wrong
+from fleetgate.protocols.agency.codec import decode_server, texts_of, wrong
 from fleetgate.protocols.agency.encode import FrameTooLarge
 from fleetgate.protocols.agency.orders import from_command, refusal_in, reports_in, settled
 from fleetgate.protocols.agency.requests import Requests
@@ -40,7 +40,6 @@ from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
     Close,
-    Connection,
     Opening,
     Record,
     Respond,
@@ -51,6 +50,7 @@ from fleetgate.protocols.api import (
     Wake,
     WorkerReady,
 )
+from fleetgate.protocols.bulk import Bulk, BulkConnection, Heard
 from fleetgate.protocols.carriage import Carriage
 
 
@@ -59,7 +59,7 @@ def carriage(settings: AgencySouthboundSettings) -> Carriage:
     return Carriage("lines" if settings.framing == "lines" else "kind", wire.MAX_FRAME)
 
 
-class AgencySouthbound(Connection):
+class AgencySouthbound(BulkConnection):
     """One connection to a daemon."""
 
     def __init__(self, settings: AgencySouthboundSettings) -> None:
@@ -92,6 +92,23 @@ class AgencySouthbound(Connection):
                 return self._armed(self._turn(self._requests.answer(message, now), now))
             case wire.PeerCloses():
                 return (Close(1000, "the daemon closed the connection"),)
+
+    def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
+        """What is plainly the next texts of one run that nothing is wrong with."""
+        if self._phase is not Phase.AGREED or not self._runs.calm:
+            return None
+        heard: list[Heard] = []
+        tracked: Tracked | None = None
+        for run, sequence, text in texts_of(frames):
+            if tracked is None:
+                tracked = self._runs.get(run)
+            if tracked is None or tracked.run != run or tracked.ended:
+                break
+            if sequence != tracked.last + 1 or sequence > LAST_SEQUENCE:
+                break
+            tracked.skip_to(sequence)
+            heard.append((to_event(w.Text(text)), sequence, None))
+        return Bulk(tracked.run, heard) if tracked is not None and heard else None
 
     def tick(self, now: int) -> Steps:
         self._wake = None

@@ -76,6 +76,11 @@ class Suspects:
         self.next_at: int | None = None
         """When to look again; None while there is nobody to look after."""
 
+    @property
+    def calm(self) -> bool:
+        """Whether nothing that comes could be of any matter here."""
+        return not (self._behind or self._waiting or self._given_up)
+
     def judge(self, tracked: Tracked, owed: int) -> Standing:
         """`owed` is the number of the last event that the daemon still has to bring, 0 for
         none: then an attachment is safe whatever came before."""

@@ -4,6 +4,8 @@ from typing import Any
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
 from fleetgate.core import errors
@@ -37,11 +39,14 @@ from fleetgate.protocols.api import (
     Close,
     Opening,
     Record,
+    RemoteProtocolError,
     Respond,
     Settle,
+    Step,
     Wake,
     WorkerReady,
 )
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.carriage import Carriage
 from fleetgate.protocols.testing import SECOND, Playbook, Sent, slot
 
@@ -801,3 +806,59 @@ def test_what_a_run_does_not_name_is_set() -> None:
             Sent(say(3, start_message(request=request))), Sent(slot())
         )
         assert (request.provider, request.permission) == ("codex", "plan")
+
+
+# --- the short way of texts
+
+few = st.integers(0, 3)
+said = st.one_of(
+    st.builds(w.Text, st.text(max_size=3) | st.just("x" * (65 * 1024))),
+    st.builds(w.Text, st.text(max_size=3)),
+    st.just(w.MessageBoundary()),
+    st.just(w.Finished({"text": "done"})),
+)
+told = st.one_of(
+    st.tuples(st.sampled_from([1, 1, 1, 1, 0, 2]), said, st.sampled_from([ID, ID, ID, "another"])),
+    st.sampled_from(
+        [b"\x00{", b"\x00", b"\x02", b'\x00{"kind":"event","kind":"event"}', b"\x01\xff"]
+    ),
+)
+
+
+@given(st.lists(told, max_size=10))
+def test_texts_come_to_the_same_by_the_short_way_as_by_the_long_one(
+    script: list[tuple[int, w.RunEvent, str] | bytes],
+) -> None:
+    frames: list[bytes] = []
+    last = 0
+    for each in script:
+        if isinstance(each, bytes):
+            frames.append(each)
+            continue
+        ahead, what, run = each
+        frames.append(event(last + ahead, what, run))
+        last += 1 if ahead == 1 and run == ID else 0
+    with admit(play_client()) as short, admit(play_client()) as long:
+        started(short)
+        started(long)
+        assert outcome(short, frames, bulk=True) == outcome(long, frames, bulk=False)
+
+
+def outcome(play: Playbook, frames: list[bytes], *, bulk: bool) -> tuple[str | None, list[Step]]:
+    """What the connection makes of frames: its error, if there is one, and the steps."""
+    connection = play.connection
+    assert isinstance(connection, BulkConnection)
+    steps: list[Step] = []
+    at = 0
+    while at < len(frames):
+        taken = connection.receive_bulk(frames[at:], play.now) if bulk else None
+        if taken is not None:
+            steps += [Record(taken.run, tuple(events), *rest) for events, *rest in taken.heard]
+            at += len(taken.heard)
+            continue
+        try:
+            steps += connection.receive(frames[at], play.now)
+        except RemoteProtocolError as error:
+            return str(error), [*steps, *error.steps]
+        at += 1
+    return None, steps
