@@ -22,7 +22,8 @@ class Opening:
     """What is known of the peer when a link opens, in builtins.
 
     `headers` have lower-case names (WebSocket and gRPC). `identities` are verified names: the
-    peer certificate's CN and SANs. `subprotocol` is the one that was agreed.
+    peer certificate's CN and SANs; `expires` is when that certificate ends (Unix seconds).
+    `subprotocol` is the one that was agreed.
     """
 
     peer: str = ""
@@ -30,6 +31,7 @@ class Opening:
     headers: Mapping[str, str] = attrs.field(default=NO_HEADERS, repr=False)
     identities: tuple[str, ...] = ()
     subprotocol: str | None = None
+    expires: float | None = None
 
 
 @attrs.frozen(slots=True)
@@ -244,8 +246,8 @@ class GrpcOptions:
 
 Report: TypeAlias = Callable[[str, BaseException | None], None]
 """Told of what ended by itself while a listener serves. First one of `handshake_failed`,
-`handshakes_full`, `links_full`, `handler_failed`, `carrier_failed`; then the reason. It must not
-raise, nor wait."""
+`handshakes_full`, `links_full`, `handler_failed`, `carrier_failed`, `certificate_not_renewed`; then
+the reason. It must not raise, nor wait."""
 
 
 @attrs.frozen(slots=True)

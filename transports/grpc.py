@@ -34,6 +34,7 @@ from fleetgate.transports.grpc_loop import Loop, open_loop
 from fleetgate.transports.grpc_metadata import request
 from fleetgate.transports.grpc_server import GrpcListener, served
 from fleetgate.transports.grpc_services import own_services
+from fleetgate.transports.renewal import Renewal
 from fleetgate.transports.tcp import bound, connect, reason, within_deadline
 from fleetgate.transports.tls import dialling_context, identities, server_context
 
@@ -46,11 +47,12 @@ BACKLOG: Final = 512
 @asynccontextmanager
 async def open_grpc_listener(address: Address, options: Options) -> AsyncGenerator[Listener, None]:
     """Bind the port until the end of the block, with reflection and the health service beside
-    the methods of the options. Files of `grpcs` are read once, here.
+    the methods of the options. Files of `grpcs` are read here, and again at the next
+    handshake when one of them has changed.
 
     Raises: `AddressError`, `ListenFailed`.
     """
-    context = _listening_context(options) if address.scheme == "grpcs" else None
+    renewal = Renewal(options, _listening_context) if address.scheme == "grpcs" else None
     try:
         sockets = await trio.open_tcp_listeners(address.port, host=address.host, backlog=BACKLOG)
     except OSError as error:
@@ -59,7 +61,7 @@ async def open_grpc_listener(address: Address, options: Options) -> AsyncGenerat
     async with open_loop(options.report) as loop:
         routes = served(options, own.routes)
         listener = GrpcListener(
-            sockets, bound(address, sockets), options, routes, loop, context, own.drain
+            sockets, bound(address, sockets), options, routes, loop, renewal, own.drain
         )
         try:
             yield listener
@@ -67,8 +69,8 @@ async def open_grpc_listener(address: Address, options: Options) -> AsyncGenerat
             await listener.aclose()
 
 
-def _listening_context(options: Options) -> ssl.SSLContext:
-    context = server_context(options.tls or TlsFiles())
+def _listening_context(files: TlsFiles) -> ssl.SSLContext:
+    context = server_context(files)
     context.set_alpn_protocols(ALPN)
     return context
 

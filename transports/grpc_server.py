@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeAlias
@@ -37,9 +36,10 @@ from fleetgate.transports.grpc_status import (
     status_of_http,
     trailers_of,
 )
+from fleetgate.transports.renewal import Renewal
 from fleetgate.transports.serving import log_report, serve_link
 from fleetgate.transports.tcp import peer_of
-from fleetgate.transports.tls import identities
+from fleetgate.transports.tls import expiry, identities
 from fleetgate.transports.upgrade import refusal
 
 _NOT_GRPC: Final = 415
@@ -105,7 +105,13 @@ class ServerConnection(GrpcConnection):
         except ValueError:
             self._refuse(stream_id, INTERNAL, "grpc-timeout cannot be read")
             return
-        opening = Opening(self._peer, path, metadata_of(headers), identities(self.certificate))
+        opening = Opening(
+            self._peer,
+            path,
+            metadata_of(headers),
+            identities(self.certificate),
+            expires=expiry(self.certificate),
+        )
         rejection = None if route.open else refusal(self._options, opening)
         if rejection is not None:
             text = rejection.body.decode("utf-8", "replace") or "the call was refused"
@@ -155,7 +161,7 @@ class GrpcListener(Listener):
         options: Options,
         routes: Routes,
         loop: Loop,
-        context: ssl.SSLContext | None,
+        renewal: Renewal | None,
         drain: Callable[[], None],
     ) -> None:
         self.addresses = addresses
@@ -163,7 +169,7 @@ class GrpcListener(Listener):
         self._options = options
         self._routes = routes
         self._loop = loop
-        self._context = context
+        self._renewal = renewal
         self._drain = drain
         self._report: Report = options.report or log_report
         self._connections: set[ServerConnection] = set()
@@ -261,7 +267,7 @@ class GrpcListener(Listener):
                 await self._loop.adopt(
                     stream,
                     connection,
-                    context=self._context,
+                    context=None if self._renewal is None else self._renewal.context(),
                     close_timeout=self._options.close_timeout,
                 )
                 await either(connection.ready, connection.lost)

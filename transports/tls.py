@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
+import attrs
 import trio
 
 from fleetgate.transports.address import Address
@@ -23,6 +24,7 @@ from fleetgate.transports.api import (
     TlsFiles,
 )
 from fleetgate.transports.framing import make_framer
+from fleetgate.transports.renewal import Renewal
 from fleetgate.transports.stream import StreamLink, lost
 from fleetgate.transports.tcp import bind, connect, peer_of, within_deadline
 
@@ -145,6 +147,12 @@ def identities(peer: Mapping[str, Any] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def expiry(peer: Mapping[str, Any] | None) -> float | None:
+    """When a verified peer's certificate ends, in Unix seconds; None where nothing was verified."""
+    ends = peer.get("notAfter") if peer else None
+    return None if ends is None else float(ssl.cert_time_to_seconds(ends))
+
+
 SecureStream: TypeAlias = trio.SSLStream[trio.SocketStream]
 
 
@@ -192,11 +200,17 @@ def tls_reason(error: BaseException) -> str:
     return lost(error)
 
 
+def described(secure: SecureStream, opening: Opening) -> Opening:
+    """The opening with what the peer's certificate says."""
+    peer = secure.getpeercert()
+    return attrs.evolve(opening, identities=identities(peer), expires=expiry(peer))
+
+
 def _make_link(secure: SecureStream, options: Options) -> Link:
     return StreamLink(
         secure,
         make_framer(options.framing, options.limit),
-        Opening(peer=peer_of(secure.transport_stream), identities=identities(secure.getpeercert())),
+        described(secure, Opening(peer=peer_of(secure.transport_stream))),
         close_timeout=options.close_timeout,
     )
 
@@ -226,14 +240,15 @@ def dialling_context(options: Options) -> ssl.SSLContext:
 
 @asynccontextmanager
 async def open_tls_listener(address: Address, options: Options) -> AsyncGenerator[Listener, None]:
-    """Bind the port until the end of the block. The files are read once, here.
+    """Bind the port until the end of the block. The files are read here, and again at the next
+    handshake when one of them has changed (`Renewal`).
 
     Raises: `AddressError`, `ListenFailed`.
     """
-    context = server_context(options.tls or TlsFiles())
+    renewal = Renewal(options, server_context)
 
     async def greet(stream: trio.SocketStream, nursery: trio.Nursery) -> Link:
-        return _make_link(await accept_tls(stream, context), options)
+        return _make_link(await accept_tls(stream, renewal.context()), options)
 
     async with bind(address, options, greet) as listener:
         yield listener

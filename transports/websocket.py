@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
+import attrs
 import trio
 from trio_websocket import (
     WebSocketConnection,
@@ -32,13 +33,13 @@ from fleetgate.transports.api import (
     Opening,
     Options,
     Rejection,
-    TlsFiles,
 )
+from fleetgate.transports.renewal import Renewal
 from fleetgate.transports.stream import READ
 from fleetgate.transports.tcp import bind, connect, peer_of, within_deadline
 from fleetgate.transports.tls import (
-    SecureStream,
     accept_tls,
+    described,
     dial_tls,
     dialling_context,
     identities,
@@ -48,6 +49,9 @@ from fleetgate.transports.upgrade import choose_subprotocol, is_final, refusal
 from fleetgate.transports.websocket_link import Carrier, WebSocketLink
 
 _HOST: Final = re.compile(rb"^host:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+
+
+NOBODY: Final = Opening()
 
 
 def resource_of(address: Address, options: Options) -> str:
@@ -155,13 +159,15 @@ async def open_websocket_dialer(address: Address, options: Options) -> AsyncGene
 async def open_websocket_listener(
     address: Address, options: Options
 ) -> AsyncGenerator[Listener, None]:
-    """Bind the port until the end of the block. Files of `wss` are read once, here.
+    """Bind the port until the end of the block. Files of `wss` are read here, and again at the
+    next handshake when one of them has changed.
 
     Raises: `AddressError`, `ListenFailed`.
     """
-    context = server_context(options.tls or TlsFiles()) if address.scheme == "wss" else None
+    renewal = Renewal(options, server_context) if address.scheme == "wss" else None
 
     async def greet(stream: trio.SocketStream, nursery: trio.Nursery) -> Link:
+        context = None if renewal is None else renewal.context()
         return await _greet(stream, nursery, address, options, context)
 
     async with bind(address, options, greet) as listener:
@@ -175,12 +181,12 @@ async def _greet(
     options: Options,
     context: ssl.SSLContext | None,
 ) -> Link:
-    transport: trio.SocketStream | SecureStream = stream
-    names: tuple[str, ...] = ()
-    if context is not None:
-        transport = await accept_tls(stream, context, web=True)
-        names = identities(transport.getpeercert())
-    return await accept_websocket(transport, nursery, address, options, peer_of(stream), names)
+    known = Opening(peer_of(stream))
+    if context is None:
+        return await accept_websocket(stream, nursery, address, options, known)
+    secure = await accept_tls(stream, context, web=True)
+    known = described(secure, known)
+    return await accept_websocket(secure, nursery, address, options, known)
 
 
 async def accept_websocket(
@@ -188,10 +194,10 @@ async def accept_websocket(
     nursery: trio.Nursery,
     address: Address,
     options: Options,
-    peer: str = "",
-    names: tuple[str, ...] = (),
+    known: Opening = NOBODY,
 ) -> WebSocketLink:
     """Answer an upgrade: 404 for another path than the address's, what `authorize` says, or 101.
+    `known` is what the stream tells of the peer.
     The link's carrier runs in `nursery`, and has the stream: whatever happens, it is closed.
 
     Raises: `LinkBroken`, and what h11 and wsproto have for what is no upgrade.
@@ -201,7 +207,7 @@ async def accept_websocket(
         request = await _request(carrier, own, options)
         if carrier.tap.fault is not None:
             raise LinkBroken(carrier.tap.fault.text)
-        opening = _describe(request, carrier, options, peer, names)
+        opening = _describe(request, carrier, options, known)
         rejection = _judge(opening, resource_of(address, options), options)
         if rejection is not None:
             await request.reject(
@@ -241,8 +247,7 @@ def _describe(
     request: WebSocketRequest,
     carrier: Carrier,
     options: Options,
-    peer: str,
-    names: tuple[str, ...],
+    known: Opening,
 ) -> Opening:
     headers = _decoded(request.headers)
     host = _HOST.search(carrier.tap.head)
@@ -252,7 +257,7 @@ def _describe(
     if offered:
         headers["sec-websocket-protocol"] = ", ".join(offered)
     agreed = choose_subprotocol(offered, options.subprotocols)
-    return Opening(peer, request.path, headers, names, agreed)
+    return attrs.evolve(known, path=request.path, headers=headers, subprotocol=agreed)
 
 
 def _judge(opening: Opening, served: str, options: Options) -> Rejection | None:
