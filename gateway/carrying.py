@@ -102,6 +102,10 @@ class Gatekeeper:
         self._grants = grants
         self._shown = shown
 
+    def shown(self, headers: Mapping[str, str]) -> str | None:
+        """The token that a request shows, whoever's it is."""
+        return self._shown(headers)
+
     def identify(self, headers: Mapping[str, str]) -> str | None:
         """The identity that the request's token proves; None for none."""
         token = self._shown(headers)

@@ -14,10 +14,13 @@ from fleetgate.core.hub import Hub
 from fleetgate.core.journal.api import Done
 from fleetgate.core.json import NOTHING
 from fleetgate.core.timers import Clock
+from fleetgate.core.times import SECOND
 from fleetgate.gateway.backoff import Backoff
 from fleetgate.gateway.carrying import gatekeeper_of, options_of
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.connection import Driver, Ended, Observer
+from fleetgate.gateway.exposure import asks_nobody
+from fleetgate.gateway.standing import Standing, dismissal, valid_tokens, watch_standing
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Side
 from fleetgate.transports.api import Dialer, DialRefused, Link, LinkError, Listener
@@ -91,7 +94,7 @@ class Keeper:
         self._side = side
         self._around = around
         self._observer = observer
-        self._drivers: set[Driver] = set()
+        self._drivers: dict[Driver, Standing] = {}
         self._listener: Listener | None = None
         self._draining = False
         self._emptied = trio.Event()
@@ -136,6 +139,8 @@ class Keeper:
         ):
             self._listener = listener
             nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
+            if not asks_nobody(self.entry):
+                nursery.start_soon(watch_standing, self._look)
             address = listener.addresses[0]
             self._observer.listening(address)
             task_status.started(address)
@@ -143,6 +148,14 @@ class Keeper:
 
     async def _serve(self, link: Link) -> None:
         await self._drive(link)
+
+    def _look(self) -> None:
+        """Send away whose token was revoked, or whose certificate has expired."""
+        valid, now = valid_tokens(self.entry.tokens), self._around.clock() / SECOND
+        for driver, standing in tuple(self._drivers.items()):
+            reason = standing.lost(valid, now)
+            if reason is not None:
+                driver.act(partial(_dismissed, dismissal(reason)))
 
     async def _dial(self) -> None:
         carriage = self._side.carriage(self.entry.settings)
@@ -189,13 +202,14 @@ class Keeper:
         observer = self._observer.up(peer)
         try:
             connection = self._side.open(self.entry.settings)
-            opening = self._opening(link)
+            standing = self._standing(link)
+            opening = self._opening(link, standing)
         except Exception as error:
             return await self._not_driven(link, observer, error)
         within = self._side.carriage(self.entry.settings).write_within
         remember = partial(around.remember, self.entry.name)
         driver = Driver(link, connection, around.hub, around.clock, observer, within, remember)
-        self._drivers.add(driver)
+        self._drivers[driver] = standing
         reason = "cancelled"
         try:
             if self._draining:
@@ -204,7 +218,7 @@ class Keeper:
             reason = ended.reason
             return ended
         finally:
-            self._drivers.discard(driver)
+            self._drivers.pop(driver, None)
             self._observer.down(peer, reason)
             if not self._drivers:
                 self._emptied.set()
@@ -219,13 +233,19 @@ class Keeper:
         self._observer.down(link.opening.peer, reason)
         return Ended(reason, retry=True, ready=False)
 
-    def _opening(self, link: Link) -> api.Opening:
+    def _standing(self, link: Link) -> Standing:
+        entry = self.entry
+        keeper = gatekeeper_of(entry, self._side.carriage(entry.settings).websocket)
+        return Standing(keeper.whose, link.opening.expires if entry.listens else None)
+
+    def _opening(self, link: Link, standing: Standing) -> api.Opening:
         seen = link.opening
         entry = self.entry
         carriage = self._side.carriage(entry.settings)
         socket = carriage.websocket
         keeper = gatekeeper_of(entry, socket)
-        identity = keeper.identify(seen.headers) if entry.tokens else None
+        token = keeper.shown(seen.headers) if entry.tokens else None
+        identity = None if token is None else standing.whose(token)
         shown = entry.token.read() if entry.token is not None and carriage.in_band else None
         certified = entry.listens and entry.tls is not None and entry.tls.ca is not None
         return api.Opening(
@@ -242,7 +262,7 @@ class Keeper:
             token=shown,
             subprotocol=seen.subprotocol or "",
             remembered=self._around.memory.get(entry.name, ""),
-            identify=keeper.whose,
+            identify=standing.whose,
         )
 
     async def drain(self) -> None:
@@ -261,3 +281,7 @@ class Keeper:
                 nursery.start_soon(driver.finish)
         if self._drivers:
             await self._emptied.wait()
+
+
+def _dismissed(close: api.Close, now: int) -> api.Steps:
+    return (close,)

@@ -1,0 +1,91 @@
+"""Whether the peer of a link may still be here: what let it in may be revoked, or run out."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+import trio
+
+from fleetgate.gateway.config_entries import Grant, SecretUnreadable
+from fleetgate.protocols import api
+
+LOOK_EVERY: Final = 15.0
+"""Seconds between two looks: a revoked token is of no use after two, a certificate after one. It is
+a read of each token's file."""
+
+MISSED: Final = 2
+"""Looks in a row at which a token must be unknown. A file that is just being written is empty,
+and a whole fleet would be sent away for good."""
+
+POLICY: Final = 1008
+"""RFC 6455, section 7.4.1."""
+
+UNAUTHENTICATED: Final = 16
+"""Of gRPC."""
+
+REVOKED: Final = "the token that was shown is not valid any more"
+EXPIRED: Final = "the certificate that was shown has expired"
+
+Valid: TypeAlias = Sequence[tuple[str, bytes]]
+"""Ids and the tokens that prove them."""
+
+
+def valid_tokens(grants: Iterable[Grant]) -> Valid:
+    """The tokens as they are now; one that cannot be read is not among them."""
+    found: list[tuple[str, bytes]] = []
+    for grant in grants:
+        try:
+            found.append((grant.id, grant.token.read().encode()))
+        except SecretUnreadable:
+            continue
+    return found
+
+
+@attrs.define(eq=False)
+class Standing:
+    """One link's. `identify` tells who a token speaks for; `expires` is when the peer's
+    certificate ends (Unix seconds)."""
+
+    identify: Callable[[str], str | None]
+    expires: float | None = None
+    _shown: tuple[str, bytes] | None = attrs.field(default=None, init=False, repr=False)
+    _missed: int = attrs.field(default=0, init=False)
+
+    def whose(self, token: str) -> str | None:
+        """The identity that a token proves; None for none. What it was is kept: from now on the
+        link lives no longer than that token."""
+        found = self.identify(token)
+        if found is not None:
+            self._shown = (found, token.encode("utf-8", "replace"))
+        return found
+
+    def lost(self, valid: Valid, now: float) -> str | None:
+        """Why the peer may not be here any more; None while it may. `now`: Unix seconds."""
+        if self.expires is not None and now >= self.expires:
+            return EXPIRED
+        if self._shown is None or self._holds(self._shown, valid):
+            self._missed = 0
+            return None
+        self._missed += 1
+        return REVOKED if self._missed >= MISSED else None
+
+    @staticmethod
+    def _holds(shown: tuple[str, bytes], valid: Valid) -> bool:
+        id, token = shown
+        return any(hmac.compare_digest(token, each) for owner, each in valid if owner == id)
+
+
+def dismissal(reason: str) -> api.Close:
+    """How a link ends whose peer may not be here any more: whoever dialled it need not come back
+    with the same."""
+    return api.Close(POLICY, reason, retry=False, status=UNAUTHENTICATED)
+
+
+async def watch_standing(look: Callable[[], None]) -> None:
+    """Look again and again, until cancelled."""
+    while True:
+        await trio.sleep(LOOK_EVERY)
+        look()
