@@ -7,6 +7,7 @@ import os
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
+    Parser,
     add_common,
     add_state,
     around_of,
@@ -21,9 +22,9 @@ from fleetgate.protocols import agency
 NAME = "agency-client"
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description="Plays the client of an AgencyProxy daemon; operations are JSON lines.",
     )

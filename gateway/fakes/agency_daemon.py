@@ -7,6 +7,7 @@ import os
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
+    Parser,
     add_common,
     add_script,
     around_of,
@@ -21,9 +22,9 @@ from fleetgate.protocols import agency
 NAME = "agency-daemon"
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description="Plays an AgencyProxy daemon. Without a script every run says its prompt and "
         "succeeds.",

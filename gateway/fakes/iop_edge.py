@@ -15,6 +15,7 @@ from fleetgate.gateway.fakes import operations as ops
 from fleetgate.gateway.fakes.options import (
     BadOption,
     GivenToken,
+    Parser,
     add_common,
     add_state,
     add_tls,
@@ -40,9 +41,9 @@ MAX_CONFIG: Final = 4 << 20
 """Bytes of a configuration: what one message of the protocol may have."""
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description="Plays an edge, for nodes and for control clients; operations are JSON lines.",
     )

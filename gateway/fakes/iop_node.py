@@ -7,6 +7,7 @@ import argparse
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     GivenToken,
+    Parser,
     add_common,
     add_script,
     add_tls,
@@ -25,9 +26,9 @@ from fleetgate.protocols import iop
 NAME = "iop-node"
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description="Plays a node. With --exec it really executes commands, and the profiles of "
         "what its edge configures. Without it, and without a script, every run says its input "

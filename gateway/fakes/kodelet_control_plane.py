@@ -15,6 +15,7 @@ from fleetgate.gateway.fakes.kodelet_plane import Plane
 from fleetgate.gateway.fakes.lines import Writer
 from fleetgate.gateway.fakes.options import (
     GivenToken,
+    Parser,
     add_common,
     add_tls,
     around_of,
@@ -32,9 +33,9 @@ from fleetgate.protocols import kodelet
 NAME = "kodelet-control-plane"
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description="Plays the control plane of kodelet runners; operations are JSON lines.",
     )

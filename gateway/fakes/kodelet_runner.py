@@ -13,6 +13,7 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     BadOption,
     GivenToken,
+    Parser,
     add_common,
     add_script,
     add_state,
@@ -51,9 +52,9 @@ BLOCKED: Final = "blockme"
 COMMANDS: Final = ({"name": "hello", "description": "Greets.", "prompt": "hello, {input.text}"},)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description=f"Plays a kodelet runner with the tools {', '.join(OFFERED)}. With a script it "
         "has bash, too, and all of its tools are played by the script. Without one, conversations "

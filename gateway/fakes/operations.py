@@ -224,7 +224,7 @@ def read_operation(line: bytes, known: Mapping[str, type[Any]]) -> tuple[str | N
     if not isinstance(id, str):
         raise BadLine(None, InvalidArgument("id: expected a string"))
     try:
-        return id, _read(members, known)
+        return id, as_operation(members, known)
     except InvalidArgument as refusal:
         raise BadLine(id, refusal) from None
 
@@ -238,7 +238,11 @@ class BadLine(Exception):
         self.refusal = refusal
 
 
-def _read(members: dict[str, Any], known: Mapping[str, type[Any]]) -> Operation:
+def as_operation(members: dict[str, Any], known: Mapping[str, type[Any]]) -> Operation:
+    """The operation that these members are, `op` among them, which it takes out.
+
+    Raises: `InvalidArgument`.
+    """
     name = members.pop("op", None)
     if not isinstance(name, str) or name not in known:
         hint = nearest(name, known) if isinstance(name, str) else f"known: {', '.join(known)}"

@@ -6,7 +6,7 @@ import argparse
 import os
 import typing
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import attrs
 
@@ -38,6 +38,18 @@ class Options(Protocol):
 
 class BadOption(Exception):
     """A command line makes no sense; the text says why."""
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of a fake's options. What makes no sense is raised as `BadOption`."""
+
+    @property
+    def actions(self) -> Sequence[argparse.Action]:
+        """Every option."""
+        return self._actions
+
+    def error(self, message: str) -> NoReturn:
+        raise BadOption(message)
 
 
 def add_common(parser: argparse.ArgumentParser, settings: type[Any]) -> None:
@@ -124,6 +136,8 @@ def script_of(arguments: argparse.Namespace) -> Script:
     """
     if arguments.script is None:
         return ECHO
+    if isinstance(arguments.script, Script):  # it was made in Python
+        return arguments.script
     try:
         return load_script(arguments.script)
     except ConfigError as error:

@@ -8,6 +8,7 @@ import os
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
+    Parser,
     add_common,
     add_script,
     add_state,
@@ -27,10 +28,10 @@ from fleetgate.protocols import rvbox
 NAME = "rvbox-client"
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
     settings = rvbox.ADAPTER.northbound.settings()
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description="Plays an rvbox host daemon. With --exec it really executes commands. Without "
         "it, and without a script, every command says its own line and succeeds.",

@@ -6,6 +6,7 @@ import argparse
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
+    Parser,
     add_common,
     add_state,
     add_tls,
@@ -23,9 +24,9 @@ from fleetgate.protocols import rvbox
 NAME = "rvbox-server"
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"gateway fake {NAME}",
         description="Plays an rvbox server; operations are JSON lines.",
     )

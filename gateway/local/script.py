@@ -96,7 +96,7 @@ def parse_script(text: str, path: str) -> Script:
     """
     document = parse_toml(text, path)
     try:
-        return _read(document)
+        return read_script(document)
     except Flawed as error:
         lines = line_numbers(text)
         problems = [
@@ -123,7 +123,11 @@ class _When:
     do: Any
 
 
-def _read(document: Mapping[str, Any]) -> Script:
+def read_script(document: Mapping[str, Any]) -> Script:
+    """The script that a document describes, of what TOML or JSON can say.
+
+    Raises: `Flawed`, with every problem.
+    """
     raw = read(_Document, document, ())
     flaws: list[Flaw] = []
     rules: list[Rule] = []
