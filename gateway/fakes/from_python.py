@@ -75,7 +75,7 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, list | tuple):
             yield from (f"{option}={_text(each)}" for each in cast(Sequence[object], value))
         else:
-            yield f"{option}={_text(value)}"
+            yield f"{option}={_text(cast(object, value))}"
 
 
 def _text(value: object) -> str:
