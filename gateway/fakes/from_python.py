@@ -83,4 +83,4 @@ def _text(value: object) -> str:
         return str(value).lower()
     if isinstance(value, list | tuple):
         return ",".join(map(str, cast(Sequence[object], value)))
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return str(value)

@@ -37,6 +37,9 @@ MOST_TOLD: Final = 20
 MOST_TEXT: Final = 200
 """Characters of a message that are shown."""
 
+_SAID: Final = ("event", "time")
+"""Members of a line that are told elsewhere in it."""
+
 Where: TypeAlias = Callable[[Line], bool]
 
 
@@ -249,7 +252,7 @@ def describe(line: Line) -> str:
         what = line["name"] or "cannot be read"
         rule = f"  refused: {line['rule']}" if line.get("rule") else ""
         return f"{line['dir']:<3} {what}{rule}  {_short(line['message'])}"
-    members = {name: line[name] for name in line.keys() - {"event", "time"}}
+    members = {name: each for name, each in line.items() if name not in _SAID}
     return f"{line['event']:<3} {_short(members)}"
 
 

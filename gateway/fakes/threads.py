@@ -10,7 +10,6 @@ test that has a loop (trio, asyncio) must not hold it up, its peer may be in the
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
@@ -23,6 +22,7 @@ import trio
 
 from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.fakes import fake, peers, roles
+from fleetgate.gateway.fakes.beside import aside, check_no_loop
 from fleetgate.gateway.fakes.fake import CLOSE_WITHIN, NotOpen
 from fleetgate.gateway.fakes.seen import Frame
 from fleetgate.gateway.render import Line
@@ -129,7 +129,7 @@ class Fake(Generic[_F]):
 
     def ask(self, ask: Callable[[], Awaitable[_T]]) -> _T:
         """Wait for what is asked of the fake, in its own thread."""
-        _check_no_loop(self.fake.name)
+        check_no_loop(self.fake.name)
         token, nursery = self._token, self._nursery
         if token is None or nursery is None:
             raise NotOpen(f"{self.fake.name} was not entered yet; use it inside its `with` block")
@@ -258,41 +258,3 @@ IopEdge = _in(Controller[peers.IopEdge], peers.IopEdge)
 IopNode = _in(Worker[peers.IopNode], peers.IopNode)
 KodeletRunner = _in(Worker[peers.KodeletRunner], peers.KodeletRunner)
 KodeletControlPlane = _in(ControlPlane, peers.KodeletControlPlane)
-
-
-async def aside(call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Wait for a method in a test that runs on trio or asyncio, while its loop goes on:
-    `await aside(daemon.expect, "frame", name="hello")`.
-
-    Cancelled, the call goes on in its thread to its own end, which nobody hears of.
-    """
-    ask = partial(call, *args, **kwargs)
-    if _in_trio():
-        return await trio.to_thread.run_sync(ask, abandon_on_cancel=True)
-    import asyncio  # only where it runs
-
-    return await asyncio.to_thread(ask)
-
-
-def _in_trio() -> bool:
-    try:
-        trio.lowlevel.current_task()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _in_asyncio() -> bool:
-    asyncio = sys.modules.get("asyncio")
-    try:
-        return asyncio is not None and asyncio.get_running_loop() is not None
-    except RuntimeError:
-        return False
-
-
-def _check_no_loop(name: str) -> None:
-    if _in_trio() or _in_asyncio():
-        raise RuntimeError(
-            f"waiting for {name} here would hold up the loop that runs, and with it what the fake "
-            "may be waiting for; write `await aside(fake.method, …)`"
-        )

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 import threading
 import unittest
 from pathlib import Path
 
 import pytest
-import trio
 
 from fleetgate.gateway import fakes
-from fleetgate.gateway.fakes import CannotStart, NotOpen, NotSeen, threads
+from fleetgate.gateway.fakes import CannotStart, NotOpen, threads
 from fleetgate.gateway.fakes.roles import Controller, Worker
-from fleetgate.gateway.fakes.threads import AgencyClient, AgencyDaemon, aside
+from fleetgate.gateway.fakes.threads import AgencyClient, AgencyDaemon
 
 HANG = [{"match": ".", "do": [{"hang": True}]}]
 
@@ -94,36 +92,6 @@ def test_a_fault_of_its_own_is_raised_where_it_is_closed(tmp_path: Path) -> None
     with pytest.raises(ExceptionGroup) as raised:
         client.close()
     assert raised.group_contains(KeyError, match="its own")
-
-
-def test_beside_a_loop_of_trio_one_waits_aside(tmp_path: Path) -> None:
-    async def main(daemon: threads.Worker[fakes.AgencyDaemon]) -> None:
-        with pytest.raises(RuntimeError, match="await aside"):
-            daemon.expect("link")
-        stream = await trio.open_unix_socket(tmp_path / "s")
-        async with stream:
-            assert (await aside(daemon.expect, "link", state="up"))["reason"] == ""
-        with trio.move_on_after(0.01) as scope:
-            await aside(daemon.expect, "frame", within=0.1)
-        assert scope.cancelled_caught
-
-    with AgencyDaemon(socket=tmp_path / "s") as daemon:
-        trio.run(main, daemon)
-
-
-def test_beside_a_loop_of_asyncio_one_waits_aside(tmp_path: Path) -> None:
-    async def main(daemon: threads.Worker[fakes.AgencyDaemon]) -> None:
-        with pytest.raises(RuntimeError, match="await aside"):
-            daemon.expect("link")
-        _, writer = await asyncio.open_unix_connection(tmp_path / "s")
-        assert (await aside(daemon.expect, "link", state="up"))["reason"] == ""
-        writer.close()
-        await writer.wait_closed()
-        with pytest.raises(NotSeen):
-            await aside(daemon.expect, "frame", name="nothing", within=0)
-
-    with AgencyDaemon(socket=tmp_path / "s") as daemon:
-        asyncio.run(main(daemon))
 
 
 def test_every_method_is_there() -> None:
