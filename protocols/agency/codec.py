@@ -176,10 +176,10 @@ def texts_of(frames: Iterable[bytes]) -> Iterator[tuple[str, int, str]]:
             value = load(frame[1:])
         except Malformed:
             return
-        if type(value) is not dict or value.get("kind") != "event":  # a key that repeats is no dict
+        if not _is_object(value) or value.get("kind") != "event":
             return
         event, run, sequence = value.get("event"), value.get("run_id"), value.get("sequence")
-        if type(event) is not dict or event.get("type") != "text":
+        if not _is_object(event) or event.get("type") != "text":
             return
         text = event.get("payload")
         if type(text) is not str or type(run) is not str:
@@ -187,6 +187,11 @@ def texts_of(frames: Iterable[bytes]) -> Iterator[tuple[str, int, str]]:
         if type(sequence) is not int or sequence < 0:
             return
         yield run, sequence, text
+
+
+def _is_object(value: Any) -> bool:
+    """Whether it is an object in which no key repeats."""
+    return type(value) is dict
 
 
 _TEXT_KIND: Final = bytes((Kind.TEXT,))
