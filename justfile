@@ -62,6 +62,10 @@ flood:
 fidelity-check:
     {{ bin }}/gateway fidelity --check docs/fidelity.md
 
+# what is made of the code or of another page: tables of docs/, and gateway/fidelity/measured.json
+tables *args:
+    {{ bin }}/python tools/reference.py {{ args }}
+
 # sdist, then the wheel from it, into dist/
 wheel:
     rm -rf dist

@@ -15,6 +15,7 @@ import attrs
 from fleetgate.core.routing import ANY_LINK
 from fleetgate.gateway.carrying import options_of
 from fleetgate.gateway.check_local import local_problems, local_warnings
+from fleetgate.gateway.check_promise import promise_warnings
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_files import irregular
@@ -54,7 +55,9 @@ def load_usable(path: str | os.PathLike[str], adapters: Mapping[str, Adapter]) -
 def check(config: Config, adapters: Mapping[str, Adapter]) -> Findings:
     """Look at everything, names in the network too."""
     problems = [*_problems(config, adapters), *_unresolved_listeners(config)]
+    routes = tuple(words_of(config, route, adapters) for route in config.routes)
     warnings = [
+        *promise_warnings(config, routes),
         *_unresolved_peers(config),
         *_odd_routes(config),
         *local_warnings(config),
@@ -63,7 +66,7 @@ def check(config: Config, adapters: Mapping[str, Adapter]) -> Findings:
     return Findings(
         tuple(sorted(problems, key=_line)),
         tuple(sorted(warnings, key=_line)),
-        tuple(words_of(config, route, adapters) for route in config.routes),
+        routes,
     )
 
 

@@ -1,7 +1,10 @@
-"""Write the tables of the protocols' own settings into docs/reference/config.md.
+"""Write what is made of the code, or of another page, into its place.
 
-`python tools/reference.py` writes them anew, `--check` says whether they are current. The
-words are those of the settings classes, so that there is one place to change them.
+docs/reference/config.md: the tables of the protocols' own settings, in the words of their classes.
+docs/guarantees.md: the tables of what is promised, in the sentences that `gateway check` prints.
+gateway/fidelity/measured.json: the table of docs/fidelity.md, for the installed program.
+
+`python tools/reference.py` writes them anew, `--check` says whether they are current.
 """
 
 from __future__ import annotations
@@ -10,49 +13,91 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import attrs
 
 from fleetgate.gateway.config_entries import Facing, side_of
+from fleetgate.gateway.fidelity import kept
+from fleetgate.gateway.fidelity.report import read_markdown
 from fleetgate.gateway.local.cli_profile import CliProfile
 from fleetgate.gateway.local.model_settings import OllamaSettings, VllmSettings
 from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.promise import FORGOTTEN, PROMISES, SHOWINGS
 from fleetgate.gateway.registry import builtin
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "config.md"
+ROOT = Path(__file__).parents[1]
 FACINGS: tuple[Facing, ...] = ("south", "north")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write the tables, or with `--check` compare them."""
-    old = PAGE.read_text()
-    new = rendered(old)
-    if "--check" not in argv:
-        PAGE.write_text(new)
-        return 0
-    if new != old:
-        sys.stderr.write(f"{PAGE} is not current; run: python tools/reference.py\n")
-        return 1
-    return 0
+    """Write all of it, or with `--check` compare."""
+    stale = 0
+    for name, make in MADE.items():
+        old = (ROOT / name).read_text()
+        new = make(old)
+        if "--check" not in argv:
+            (ROOT / name).write_text(new)
+        elif new != old:
+            stale = 1
+            sys.stderr.write(f"{name} is not current; run: python tools/reference.py\n")
+    return stale
 
 
-def rendered(page: str) -> str:
-    """The page with every table as the settings are now."""
-    for name, settings in tables():
+def rendered(page: str, made: Iterable[tuple[str, str]]) -> str:
+    """The page with each table between its two marks."""
+    for name, table in made:
         begin, end = f"<!-- {name} -->\n", "<!-- end -->\n"
-        table = make_table(settings)
         found = re.compile(re.escape(begin) + r".*?" + re.escape(end), re.DOTALL)
         if not found.search(page):
-            raise SystemExit(f"{PAGE} has no place for {name}: {begin}{end}")
+            raise SystemExit(f"the page has no place for {name}: {begin}{end}")
         page = found.sub(lambda _, text=begin + table + end: text, page)
     return page
 
 
+def settings_tables() -> Iterator[tuple[str, str]]:
+    """Each table of settings: its name, and its text."""
+    for name, settings in tables():
+        yield name, make_table(settings)
+
+
+def promise_tables() -> Iterator[tuple[str, str]]:
+    """Each table of promises: its name, and its text."""
+    fails = ("link_lost", "gateway_restarted")
+    yield "workers fail", _promises("worker", PROMISES, (*fails, "worker_restarted"))
+    yield "workers forget", _rows(["worker", "gateway restarted"], sorted(FORGOTTEN.items()))
+    yield "controllers fail", _promises("controller", SHOWINGS, fails)
+    yield "workers deliver", _promises("worker", PROMISES, ("start", "input", "events", "replay"))
+    yield "controllers deliver", _promises("controller", SHOWINGS, ("delivery", "order", "replay"))
+
+
+def _promises(what: str, promises: Mapping[str, Any], members: Sequence[str]) -> str:
+    rows = ([name, *(getattr(promises[name], m) for m in members)] for name in sorted(promises))
+    return _rows([what, *(member.replace("_", " ") for member in members)], rows)
+
+
+def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def measured(_: str) -> str:
+    """The table of docs/fidelity.md, as data."""
+    return kept.to_data(read_markdown((ROOT / "docs" / "fidelity.md").read_text()))
+
+
+MADE: Mapping[str, Callable[[str], str]] = {
+    "docs/reference/config.md": lambda page: rendered(page, settings_tables()),
+    "docs/guarantees.md": lambda page: rendered(page, promise_tables()),
+    f"gateway/fidelity/{kept.FILE}": measured,
+}
+"""What each file is, given what it was."""
+
+
 def tables() -> Iterator[tuple[str, type[Any]]]:
-    """What stands on the page: each table's name, and the class that it shows."""
+    """What stands on the page of settings: each table's name, and the class that it shows."""
     for adapter in builtin():
         for facing in FACINGS:
             yield f"{adapter.name} {facing}", side_of(adapter, facing).settings

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-import attrs
-
 from fleetgate.gateway.check import Findings, check
 from fleetgate.gateway.commands import exits
 from fleetgate.gateway.commands.output import say, write_json
+from fleetgate.gateway.commands.promised import route_line, told
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
-from fleetgate.gateway.promise import Promise
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.render import Line
-from fleetgate.gateway.route_words import RouteWords, sentence
+from fleetgate.gateway.route_words import sentence
 
 
 def run(arguments: Namespace) -> int:
@@ -48,10 +46,8 @@ def _tell(config: Config, findings: Findings) -> None:
             say(f"{kind}{each}")
     for number, words in enumerate(findings.routes, start=1):
         say(f"{number}. {sentence(words.route)}")
-        for kind_of_input, became in words.inputs.items():
-            say(f"     {kind_of_input.value}: {became}")
-        for when, then in _promises(words.promise).items():
-            say(f"     {when}: {then}")
+        for line in told(words):
+            say(line)
     say(_verdict(config.path, len(findings.problems), len(findings.warnings)))
 
 
@@ -63,21 +59,12 @@ def _verdict(path: str, errors: int, warnings: int = 0) -> str:
     return f"{said}: {', '.join(told)}" if told else said
 
 
-def _promises(promise: Promise) -> dict[str, str]:
-    """Each promise once, under all that it holds for."""
-    merged: dict[str, str] = {}
-    for name in attrs.fields_dict(Promise):
-        text = getattr(promise, name)
-        merged[text] = f"{merged[text]}, {name}" if text in merged else name
-    return {names.replace("_", " "): text for text, names in merged.items()}
-
-
 def _line(config: Config, findings: Findings) -> Line:
     return {
         "ok": not findings.problems,
         "problems": [_place(config.path, each) for each in findings.problems],
         "warnings": [_place(config.path, each) for each in findings.warnings],
-        "routes": [_route(words) for words in findings.routes],
+        "routes": [route_line(words) for words in findings.routes],
     }
 
 
@@ -87,15 +74,4 @@ def _place(path: str, problem: Problem) -> Line:
         "line": problem.line,
         "key": problem.key,
         "message": problem.message,
-    }
-
-
-def _route(words: RouteWords) -> Line:
-    return {
-        "from": words.route.from_,
-        "to": words.route.to,
-        "when": {key: list(values) for key, values in words.route.when.items()},
-        "words": sentence(words.route),
-        "inputs": {kind.value: became for kind, became in words.inputs.items()},
-        "promise": attrs.asdict(words.promise),
     }

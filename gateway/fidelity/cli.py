@@ -34,8 +34,8 @@ WORSE: Final = 1
 """The exit code where a bridge does less than the page says."""
 
 REMEDY: Final = (
-    "what became better or is new goes onto the page by gateway fidelity --markdown; "
-    "what became worse needs an ADR that says why"
+    "what became better or is new goes onto the page by gateway fidelity --markdown, and from "
+    "there into the program by just tables; what became worse needs an ADR that says why"
 )
 
 

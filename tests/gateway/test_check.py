@@ -160,7 +160,7 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _found(text: str) -> tuple[list[str], list[str]]:
-    config = parse('[gateway]\njournal = "memory:"\n' + text, "gw.toml", adapters())
+    config = parse('[gateway]\njournal = "sqlite:j.db"\n' + text, "gw.toml", adapters())
     findings = check(config, adapters())
     return (
         [f"{each.key}: {each.message}" for each in findings.problems],

@@ -1,4 +1,4 @@
-"""The settings in docs/reference/config.md are those of the code."""
+"""What is made of the code, or of another page, is as it would be made now."""
 
 from __future__ import annotations
 
@@ -37,10 +37,30 @@ def test_a_table_has_keys_defaults_and_words() -> None:
     ]
 
 
-def test_the_page_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["docs/reference/config.md", "docs/guarantees.md", "gateway/fidelity/measured.json"],
+)
+def test_each_file_is_current(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert TOOL["MADE"][name](text) == text, "run: python tools/reference.py"
+
+
+def test_the_check_says_what_is_not_current(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert TOOL["main"](["--check"]) == 0, capsys.readouterr().err
+    made = {"one.md": lambda page: page, "two.md": lambda page: page + "more"}
+    for name in made:
+        (tmp_path / name).write_text("as it was")
+    monkeypatch.setitem(TOOL["main"].__globals__, "MADE", made)
+    monkeypatch.setitem(TOOL["main"].__globals__, "ROOT", tmp_path)
+    assert TOOL["main"](["--check"]) == 1
+    assert capsys.readouterr().err == "two.md is not current; run: python tools/reference.py\n"
+    assert TOOL["main"]([]) == 0
+    assert (tmp_path / "two.md").read_text() == "as it wasmore"
 
 
-def test_a_page_without_a_place_for_a_protocol_is_refused() -> None:
+def test_a_page_without_a_place_for_a_table_is_refused() -> None:
     with pytest.raises(SystemExit, match="has no place for agency south"):
-        TOOL["rendered"]("nothing")
+        TOOL["rendered"]("nothing", TOOL["settings_tables"]())

@@ -1,0 +1,55 @@
+"""Settings that sentences name."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from fleetgate.gateway.promise_settings import Setting, named_in
+
+
+@attrs.frozen
+class _Settings:
+    grace: float = 30.0
+    retained: int = 10
+    cut: bool = False
+    path: str = "/"
+    needed: int = attrs.field(kw_only=True)
+
+
+MADE = _Settings(grace=5.0, needed=1)
+
+
+def test_numbers_and_switches_that_are_named_are_found_once() -> None:
+    first, second = "back within grace, or grace again, and cut", "the path, retained, needed"
+    found = named_in([first, second], {"south.x": MADE})
+    assert found == (
+        Setting("south.x.grace", "grace", 5.0, 30.0, first),
+        Setting("south.x.cut", "cut", False, False, first),
+        Setting("south.x.retained", "retained", 10, 10, second),
+    )
+
+
+def test_of_two_holders_the_first_counts_and_what_is_no_settings_class_has_none() -> None:
+    holders = {"none": None, "a": MADE, "b": _Settings(grace=1.0, needed=1)}
+    assert [each.key for each in named_in(["grace"], holders)] == ["a.grace"]
+    assert named_in(["grace"], {"none": None, "text": "grace"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "default", "weaker"),
+    [
+        ("grace", 5.0, 30.0, True),
+        ("grace", 30.0, 30.0, False),
+        ("grace", 60.0, 30.0, False),
+        ("grace", 0, 30, True),
+        ("replay_bound", 0, 2048, False),
+        ("replay_bound", 1, 2048, True),
+        ("cut", True, False, True),
+        ("cut", False, False, False),
+    ],
+)
+def test_what_is_weaker_than_by_default(
+    name: str, value: object, default: object, weaker: bool
+) -> None:
+    assert Setting("key", name, value, default, "sentence").weaker is weaker
