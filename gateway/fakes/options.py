@@ -37,7 +37,7 @@ class Options(Protocol):
 
 
 class BadOption(Exception):
-    """A command line makes no sense; the text says why."""
+    """The options of a fake make no sense; the text says why."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -16,6 +16,7 @@ from fleetgate.gateway.fakes.shown import BOARD
 if TYPE_CHECKING:
     from fleetgate.gateway.fakes import threads
     from fleetgate.gateway.fakes.fixtures import Fixture
+    from fleetgate.gateway.fakes.replaying import Replayer
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -92,3 +93,13 @@ def fleetgate_kodelet_control_plane() -> Iterator[Fixture[threads.ControlPlane]]
 def fleetgate_kodelet_runner() -> Iterator[Fixture[threads.Worker[Any]]]:
     """A kodelet runner; call it with `server=`. Its workspace is an empty directory."""
     yield from _offered("kodelet-runner")
+
+
+@pytest.fixture
+def fleetgate_replay() -> Iterator[Replayer]:
+    """Plays one side of a recording against a live peer: `fleetgate_replay("file.jsonl",
+    connect=url)`, or without `connect` at a free address for a peer that dials."""
+    from fleetgate.gateway.fakes.replaying import replays
+
+    with replays() as replayer:
+        yield replayer

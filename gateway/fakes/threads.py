@@ -38,6 +38,7 @@ GRACE: Final = 5.0
 __all__ = [
     "AgencyClient",
     "AgencyDaemon",
+    "ControlPlane",
     "Controller",
     "Fake",
     "IopEdge",

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from fleetgate.gateway.fakes.cli import FAKES
 
 PLUGIN = "fleetgate.gateway.fakes.pytest_plugin"
+
+TRANSCRIPTS = Path(__file__).parents[2] / "transcripts"
 
 OTHERS = ("xdist", "pytest_trio.plugin", "pytest_asyncio.plugin", "anyio.pytest_plugin")
 
@@ -26,6 +29,11 @@ TESTS = {
             client.start("r", {"prompt": "hello"})
             assert client.wait("r")["state"] == "succeeded"
             fleetgate_agency_daemon.expect("frame", dir="in", name="start_run")
+
+        def test_a_recording(fleetgate_agency_daemon, fleetgate_replay):
+            daemon = fleetgate_agency_daemon(script="{transcripts}/script.toml")
+            fleetgate_replay(
+                "{transcripts}/agency.jsonl", connect=daemon.address, match_shape=True)
 
         def test_that_fails(fleetgate_agency_daemon, fleetgate_agency_client):
             path = fleetgate_agency_daemon.address.removeprefix("unix:")
@@ -114,10 +122,11 @@ def test_sessions_of_every_kind(pytester: pytest.Pytester, monkeypatch: pytest.M
     monkeypatch.setenv("PYTHONWARNINGS", "error")
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     for name, text in TESTS.items():
+        text = text.replace("{transcripts}", str(TRANSCRIPTS))
         pytester.makepyfile(**{name.removesuffix(".py"): text})
     words = [word for plugin in (PLUGIN, *OTHERS) for word in ("-p", plugin)]
     done = pytester.runpytest_subprocess(*words, "-n2", "--dist=load", timeout=120)
-    done.assert_outcomes(passed=7, failed=4)
+    done.assert_outcomes(passed=8, failed=4)
     out = done.stdout.str()
     part = _section(out, "test_that_fails")
     assert "frames of agency-daemon at unix:" in part
