@@ -105,10 +105,12 @@ class RunSpec:
 
 @attrs.frozen(slots=True)
 class Origin:
-    """Who asked: the northbound entry (`link`), and the run's id in that peer's own words."""
+    """Who asked: the northbound entry (`link`), and the run's id in that peer's own words.
+    `controller` is the name that the peer had proven; empty where nobody was asked for one."""
 
     link: str
     native_run: str
+    controller: str = ""
 
 
 @unique
@@ -320,7 +322,8 @@ class ListRuns:
     those whose controller has not acknowledged the last event.
     A page of them: those whose id is above `after` in byte order, at most `limit`, 1 or more
     (None: all). Or, with `latest` and a link: of those that have ended no more than so many,
-    which ended last, and all that are open.
+    which ended last, and all that are open. With `controller`, of all these only those that it,
+    or nobody by name, began; a page may then be shorter than `limit`.
     """
 
     link: str | None = None
@@ -329,6 +332,7 @@ class ListRuns:
     after: str = ""
     limit: int | None = None
     latest: int | None = None
+    controller: str | None = None
 
 
 @attrs.frozen(slots=True)

@@ -100,6 +100,12 @@ class ResourceExhausted(Refusal):
     code = "resource_exhausted"
 
 
+class NotAllowed(Refusal):
+    """It is there and could be done, but not by this controller."""
+
+    code = "not_allowed"
+
+
 class Fenced(Refusal):
     """A newer connection of the same worker has taken over (I7)."""
 

@@ -99,6 +99,13 @@ class Ledger:
 
         Raises: `InvalidArgument`, `Unavailable`.
         """
+        found = await self._found(which)
+        if which.controller is None:
+            return found
+        own = [run for run in found.runs if run.origin.controller in ("", which.controller)]
+        return RunList(tuple(own), found.more)
+
+    async def _found(self, which: ListRuns) -> RunList:
         if which.latest is not None and which.link is not None:
             return await self._latest(which.link, which.latest)
         limit = which.limit

@@ -160,9 +160,15 @@ def decide(run: Run, command: c.RunCommand) -> Verdict:
 
 
 def _start_again(run: Run, command: c.StartRun) -> Verdict:
-    if command.origin != run.origin or not same_request(command.spec, run.spec):
+    if not _same_origin(command.origin, run.origin) or not same_request(command.spec, run.spec):
         raise Conflict(f"run {run.id} exists with another request; choose a new id")
     return Verdict(run)
+
+
+def _same_origin(one: c.Origin, other: c.Origin) -> bool:
+    """Whether the same controller asks. Where nobody was asked for a name, any is the same."""
+    named = {one.controller, other.controller} - {""}
+    return (one.link, one.native_run) == (other.link, other.native_run) and len(named) < 2
 
 
 def same_request(one: c.RunSpec, other: c.RunSpec) -> bool:

@@ -13,6 +13,7 @@ from fleetgate.core.commands import ProbeWorkers, ReadUsage
 from fleetgate.core.errors import Refusal
 from fleetgate.core.hub import Hub
 from fleetgate.core.roster import Port
+from fleetgate.gateway.rights import ALL, Rights
 from fleetgate.gateway.speaking import Reporter, Speaker
 from fleetgate.protocols import api
 
@@ -47,11 +48,19 @@ class Asking:
     """Asks beside everything else; but what changes something in turn: the peer's words take
     effect in the order in which they came."""
 
-    def __init__(self, hub: Hub, asker: Asker, speaker: Speaker, reporter: Reporter) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        asker: Asker,
+        speaker: Speaker,
+        reporter: Reporter,
+        rights: Rights = ALL,
+    ) -> None:
         self._hub = hub
         self._asker = asker
         self._speaker = speaker
         self._reporter = reporter
+        self._rights = rights
         self._nursery: trio.Nursery | None = None
         self._asked = 0
         self._answered = trio.Event()
@@ -125,10 +134,14 @@ class Asking:
     async def _submit(self, step: api.Submit) -> None:
         answer: Answer
         try:
-            answer = await self._hub.submit(step.command, step.key)
+            answer = await self._put(step)
         except Refusal as refusal:
             answer = refusal
         self._asker.answered(step.reply_to, answer)
+
+    async def _put(self, step: api.Submit) -> Answer:
+        await self._rights.check(self._hub, step.command)
+        return await self._hub.submit(self._rights.signed(step.command), step.key)
 
     async def ask_last(self, steps: api.Steps) -> None:
         """Put the commands among the last steps of a link that is over. Nobody hears an answer.
@@ -140,12 +153,13 @@ class Asking:
 
     async def _ask_last(self, step: api.Submit) -> None:
         try:
-            await self._hub.submit(step.command, step.key)
+            await self._put(step)
         except Refusal as refusal:
             self._reporter.report("refused_at_the_end", refusal.code, None)
 
     async def _annotate(self, step: api.Annotate, durable: trio.Event) -> None:
         try:
+            await self._rights.check_run(self._hub, step.run)
             await self._hub.annotate(step.run, step.name, step.value)
         except Refusal as refusal:
             # The barrier stays shut: what stands behind it must never leave.
@@ -155,6 +169,7 @@ class Asking:
 
     async def _acknowledge(self, step: api.Ack) -> None:
         try:
+            await self._rights.check_run(self._hub, step.run)
             await self._hub.acknowledge(step.run, step.through)
         except Refusal as refusal:
             self._reporter.report("not_acknowledged", refusal.message, step.run)

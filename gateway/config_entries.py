@@ -82,6 +82,8 @@ class Entry:
     tokens: tuple[Grant, ...] = ()
     insecure: bool = False
     """It is meant that whoever reaches it is let in."""
+    overseers: tuple[str, ...] = ()
+    """The controllers that see all runs of it, by the names that they prove."""
 
     def side(self, adapter: Adapter) -> Side:
         """The side of the protocol that is played here."""
@@ -117,6 +119,7 @@ class _EntryTable:
     token: Any = None
     tokens: tuple[_Grant, ...] = ()
     insecure: bool = False
+    overseers: tuple[str, ...] = ()
 
 
 def read_entry(
@@ -156,6 +159,7 @@ def read_entry(
         token,
         tokens,
         raw.insecure,
+        raw.overseers,
     )
 
 
@@ -249,6 +253,8 @@ def _check(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:
         flaw("token", "is what a dialler shows; a listener has tokens = [{ token = …, id = … }]")
     if raw.tokens and raw.connect is not None:
         flaw("tokens", "is what a listener accepts; a dialler has token = { env = … }")
+    if raw.overseers and raw.connect is not None:
+        flaw("overseers", "is about who comes in; whom we dial sees all runs of its entry")
     if raw.insecure and raw.connect is not None:
         flaw("insecure", "is about who may come in; a dialler lets nobody in")
     if raw.tls is not None and (raw.connect is None) != (raw.listen is None):

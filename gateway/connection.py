@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-import attrs
 import trio
 
 from fleetgate.core.answers import Answer
@@ -27,38 +26,17 @@ from fleetgate.gateway.asking import Asking
 from fleetgate.gateway.bulk import ShortWay
 from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.gate import Gate
-from fleetgate.gateway.last_words import last_words
+from fleetgate.gateway.last_words import Ended, last_words
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.remembering import Remember, forget, keep
-from fleetgate.gateway.speaking import Speaker, WorkerStep
+from fleetgate.gateway.rights import ALL, Rights
+from fleetgate.gateway.speaking import Observer, Speaker, WorkerStep
 from fleetgate.gateway.unframed import answer_unframed
 from fleetgate.gateway.watching import Watch
 from fleetgate.gateway.writing import CLOSE_WITHIN, SEND_WITHIN, Writer
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, ProtocolError, Steps
 from fleetgate.transports.api import Link, LinkBroken, LinkError
-
-
-class Observer(Protocol):
-    """Where a link says what the operator should see. Nothing of it blocks or raises."""
-
-    def report(self, what: str, detail: str, run: str | None) -> None:
-        """Something that an adapter reports (`api.Report`), or the driver itself."""
-        ...
-
-    def fault(self, error: BaseException) -> None:
-        """A fault of ours that ends this link."""
-        ...
-
-
-@attrs.frozen(slots=True)
-class Ended:
-    """How a link ended. `retry`: whoever dialled it may dial again; `ready`: it had got as far
-    as doing its work, so a backoff starts anew."""
-
-    reason: str
-    retry: bool
-    ready: bool
 
 
 class Driver:
@@ -73,9 +51,11 @@ class Driver:
         observer: Observer,
         frame_within: float | None = None,
         remember: Remember = forget,
+        rights: Rights = ALL,
     ) -> None:
         """`frame_within`: seconds that the write of one frame may take (None: see `Writer`).
-        `remember` keeps what the connection wants later links to know."""
+        `remember` keeps what the connection wants later links to know. `rights` are the peer's,
+        where it is a controller."""
         self._link = link
         self._connection = connection
         self._hub = hub
@@ -84,10 +64,10 @@ class Driver:
         self._outbox = Outbox()
         self._calls: deque[Callable[[int], Steps]] = deque()
         self._calling = False
-        self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable)
+        self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable, rights)
         self._speaker = Speaker(hub, observer)
         self._short = ShortWay(connection, self._speaker, self._outbox, clock, self.fault)
-        self._asking = Asking(hub, self, self._speaker, observer)
+        self._asking = Asking(hub, self, self._speaker, observer, rights)
         self._gate = Gate(self._outbox, self._asking)
         self._alarm = Alarm(clock)
         self._watch = Watch(hub, self._outbox, connection, self._call, self._close)

@@ -13,6 +13,7 @@ from fleetgate.core.follow import Follower
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.gateway.outbox import Outbox
+from fleetgate.gateway.rights import ALL, Rights
 
 MAX_FOLLOWED: Final = 16_384
 """Runs that one link may follow; one more ends the link. A follower is a task and a cursor,
@@ -34,8 +35,10 @@ class Followers:
         outbox: Outbox,
         deliver: Callable[[Sequence[Recorded]], None],
         failed: Callable[[Refusal], None],
+        rights: Rights = ALL,
     ) -> None:
         self._hub = hub
+        self._rights = rights
         self._outbox = outbox
         self._give = deliver
         self._failed = failed
@@ -82,7 +85,7 @@ class Followers:
     async def _deliver(self, run: RunId, follower: Follower, scope: trio.CancelScope) -> None:
         try:
             with scope, follower:
-                await self._deliver_all(follower)
+                await self._deliver_all(run, follower)
         finally:
             if self._cursors.get(run) is follower:
                 del self._cursors[run]
@@ -94,8 +97,9 @@ class Followers:
         except trio.WouldBlock:
             await self._fetching.acquire()
 
-    async def _deliver_all(self, follower: Follower) -> None:
+    async def _deliver_all(self, run: RunId, follower: Follower) -> None:
         try:
+            await self._rights.check_run(self._hub, run)
             while True:
                 waited = await follower.wait()
                 await self._take_turn()

@@ -18,8 +18,11 @@ from fleetgate.core.times import SECOND
 from fleetgate.gateway.backoff import Backoff
 from fleetgate.gateway.carrying import gatekeeper_of, options_of
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
-from fleetgate.gateway.connection import Driver, Ended, Observer
+from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.exposure import asks_nobody
+from fleetgate.gateway.last_words import Ended
+from fleetgate.gateway.rights import rights_of
+from fleetgate.gateway.speaking import Observer
 from fleetgate.gateway.standing import Standing, dismissal, valid_tokens, watch_standing
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Side
@@ -204,11 +207,14 @@ class Keeper:
             connection = self._side.open(self.entry.settings)
             standing = self._standing(link)
             opening = self._opening(link, standing)
+            rights = rights_of(self.entry, link.opening.identities, standing.identity)
         except Exception as error:
             return await self._not_driven(link, observer, error)
         within = self._side.carriage(self.entry.settings).write_within
         remember = partial(around.remember, self.entry.name)
-        driver = Driver(link, connection, around.hub, around.clock, observer, within, remember)
+        driver = Driver(
+            link, connection, around.hub, around.clock, observer, within, remember, rights
+        )
         self._drivers[driver] = standing
         reason = "cancelled"
         try:

@@ -1,9 +1,21 @@
-"""With which code, and which words, a link is closed."""
+"""With which code, and which words, a link is closed, and what it has been when it is."""
 
 from __future__ import annotations
 
+import attrs
+
 from fleetgate.protocols.api import Close
 from fleetgate.transports.api import Link
+
+
+@attrs.frozen(slots=True)
+class Ended:
+    """How a link ended. `retry`: whoever dialled it may dial again; `ready`: it had got as far
+    as doing its work, so a backoff starts anew."""
+
+    reason: str
+    retry: bool
+    ready: bool
 
 
 def last_words(closing: Close | None, link: Link, otherwise: int | None) -> tuple[int | None, str]:

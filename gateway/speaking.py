@@ -30,6 +30,18 @@ class Reporter(Protocol):
     def report(self, what: str, detail: str, run: str | None) -> None: ...
 
 
+class Observer(Reporter, Protocol):
+    """Where a link says what the operator should see. Nothing of it blocks or raises."""
+
+    def report(self, what: str, detail: str, run: str | None) -> None:
+        """Something that an adapter reports (`api.Report`), or the driver itself."""
+        ...
+
+    def fault(self, error: BaseException) -> None:
+        """A fault of ours that ends this link."""
+        ...
+
+
 class Speaker:
     """A worker's word to the hub, under the epoch that its link was admitted with. What an
     older epoch says is reported and goes nowhere (I7)."""

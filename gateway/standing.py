@@ -54,6 +54,11 @@ class Standing:
     _shown: tuple[str, bytes] | None = attrs.field(default=None, init=False, repr=False)
     _missed: int = attrs.field(default=0, init=False)
 
+    @property
+    def identity(self) -> str | None:
+        """Who the token speaks for that was shown last; None where none was."""
+        return None if self._shown is None else self._shown[0]
+
     def whose(self, token: str) -> str | None:
         """The identity that a token proves; None for none. What it was is kept: from now on the
         link lives no longer than that token."""

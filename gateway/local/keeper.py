@@ -11,12 +11,12 @@ import trio
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import WorkerId
 from fleetgate.gateway.commands.asking import unwrapped
-from fleetgate.gateway.connection import Observer
 from fleetgate.gateway.local.adapters import open_adapters
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.script import ECHO, load_script
 from fleetgate.gateway.local.script_play import Stage
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
+from fleetgate.gateway.speaking import Observer
 from fleetgate.transports.unix import make_private
 
 WORKER: Final = "here"

@@ -18,13 +18,13 @@ from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.json import Json
 from fleetgate.core.roster import Port, Worker
 from fleetgate.core.worker import AccountReport, Reports, WorkerInfo
-from fleetgate.gateway.connection import Observer
 from fleetgate.gateway.local.adapters import Adapters, ShellOnly
 from fleetgate.gateway.local.execution import KILL_AFTER, Ground
 from fleetgate.gateway.local.launch import available_shells
 from fleetgate.gateway.local.process import kill_recorded
 from fleetgate.gateway.local.script import UsageTable
 from fleetgate.gateway.local.work import Doing
+from fleetgate.gateway.speaking import Observer
 
 NOTE: Final = "local"
 """The name under which a run's process is noted with the run."""

@@ -39,6 +39,7 @@ _CODES: Final[Mapping[str, str]] = {
     "stopping": "unavailable",
     "worker_not_found": "unavailable",
     "worker_failed": "internal",
+    "not_allowed": "conflict",
     "fenced": "replaced",
     "instance_conflict": "unavailable",
     "approval_not_found": "not_found",

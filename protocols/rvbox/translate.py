@@ -240,6 +240,7 @@ REFUSALS: Final[Mapping[type[errors.Refusal], Code]] = {
     errors.Unavailable: Code.RESOURCE_EXHAUSTED,
     errors.Stopping: Code.QUEUE_FULL,
     errors.ResourceExhausted: Code.RESOURCE_EXHAUSTED,
+    errors.NotAllowed: Code.CONFLICT,
     errors.Fenced: Code.STALE_SESSION,
     errors.InstanceConflict: Code.CLIENT_ID_IN_USE,
     errors.WorkerFailed: Code.INTERNAL,

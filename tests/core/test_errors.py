@@ -20,6 +20,7 @@ CODES = {
     "Unavailable": "unavailable",
     "Stopping": "stopping",
     "ResourceExhausted": "resource_exhausted",
+    "NotAllowed": "not_allowed",
     "Fenced": "fenced",
     "InstanceConflict": "instance_conflict",
     "WorkerFailed": "worker_failed",

@@ -34,7 +34,8 @@ from fleetgate.core.ids import OrderNumber, RunId, Seq, SessionId
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.times import SECOND
 from fleetgate.core.watchers import Happening, WorkerNotice
-from fleetgate.gateway.connection import Driver, Ended
+from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.last_words import Ended
 from fleetgate.gateway.outbox import HIGH_FRAMES
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, RemoteProtocolError, Steps

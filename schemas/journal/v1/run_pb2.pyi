@@ -87,12 +87,14 @@ class Specs(_message.Message):
     def __init__(self, spec: _Optional[_Union[RunSpec, _Mapping[str, _Any]]] = ..., routed: _Optional[_Union[RunSpec, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class Origin(_message.Message):
-    __slots__ = ("link", "native_run")
+    __slots__ = ("link", "native_run", "controller")
     LINK_FIELD_NUMBER: _ClassVar[int]
     NATIVE_RUN_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_FIELD_NUMBER: _ClassVar[int]
     link: str
     native_run: str
-    def __init__(self, link: _Optional[str] = ..., native_run: _Optional[str] = ...) -> None: ...
+    controller: str
+    def __init__(self, link: _Optional[str] = ..., native_run: _Optional[str] = ..., controller: _Optional[str] = ...) -> None: ...
 
 class RunSpec(_message.Message):
     __slots__ = ("prompt", "shell_command", "tool_call", "workspace", "environment", "timeout", "expires", "permission", "approvals", "interactive", "background", "session", "resume", "labels", "metadata", "native", "announce")
