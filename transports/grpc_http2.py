@@ -77,6 +77,13 @@ class H2(H2Connection):
         self.max_inbound_frame_size = FRAME
         self.decoder.max_header_list_size = HEADERS
 
+    @property
+    def open_inbound_streams(self) -> int:
+        """At a server never so many that h2 would end the connection: a call too many is an error
+        of that call alone (RFC 9113, 5.1.2), and whoever serves refuses it."""
+        count: int = super().open_inbound_streams
+        return count if self.config.client_side else min(count, CALLS - 1)
+
     def go_away(self, error: int = 0, reason: bytes = b"") -> bytes:
         """A GOAWAY for calls above those that have come. To be sent behind what is prepared."""
         frame = GoAwayFrame(0)

@@ -60,16 +60,30 @@ def test_a_peer_learns_our_bounds() -> None:
     assert grpclib_config().http2_connection_window_size == CONNECTION_WINDOW
 
 
-def test_the_bound_of_calls_holds_from_the_first_on() -> None:
-    ours, theirs = pair()
+def one_call_too_many(here: H2, there: H2) -> list[Event]:
     for number in range(CALLS):
-        theirs.send_headers(2 * number + 1, HEAD)
-    exchange(ours, theirs)
-    theirs.remote_settings.max_concurrent_streams = CALLS + 1
-    theirs.remote_settings.acknowledge()
-    theirs.send_headers(2 * CALLS + 1, HEAD)
+        there.send_headers(2 * number + 1, HEAD)
+    exchange(here, there)
+    there.remote_settings.max_concurrent_streams = CALLS + 1
+    there.remote_settings.acknowledge()
+    there.send_headers(2 * CALLS + 1, HEAD)
+    return here.receive_data(there.data_to_send())
+
+
+def test_a_call_too_many_is_told_to_a_server() -> None:
+    """RFC 9113, 5.1.2: an error of that call alone. Who serves refuses it, the others go on."""
+    ours, theirs = pair()
+    (event,) = one_call_too_many(ours, theirs)
+    assert isinstance(event, RequestReceived)
+    assert event.stream_id == 2 * CALLS + 1
+
+
+def test_a_client_is_not_filled_with_calls_of_its_server() -> None:
+    """Nobody there would refuse them."""
+    ours, theirs = pair()
+    ours.config.client_side = True
     with pytest.raises(ProtocolError):
-        ours.receive_data(theirs.data_to_send())
+        one_call_too_many(ours, theirs)
 
 
 def test_a_call_lives_on_behind_a_goaway_of_the_peer() -> None:

@@ -289,5 +289,12 @@ async def test_a_call_above_our_bound_is_refused_and_the_others_are_not() -> Non
     assert [(each.stream_id, each.error_code) for each in cut] == [(7, Code.REFUSED_STREAM)]
 
 
-async def test_more_calls_at_once_than_were_announced_end_the_connection() -> None:
-    assert said(b"".join(call(2 * each + 1) for each in range(CALLS + 1))) == ("ended", PROTOCOL)
+async def test_of_more_calls_at_once_than_were_announced_the_last_are_refused() -> None:
+    """RFC 9113, 5.1.2. Clients that begin many calls at once on a new connection do that."""
+    connection, wire = served_by(talking())
+    connection.data_received(b"".join(call(2 * each + 1) for each in range(CALLS + 3)))
+    cut = [each for each in wire.frames() if isinstance(each, RstStreamFrame)]
+    assert [each.stream_id for each in cut] == [2 * CALLS + 1, 2 * CALLS + 3, 2 * CALLS + 5]
+    assert {each.error_code for each in cut} == {Code.REFUSED_STREAM}
+    assert len(connection.calls) == CALLS
+    assert not connection.lost.is_set()
