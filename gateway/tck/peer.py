@@ -56,11 +56,12 @@ class Trickling(Protocol):
 @attrs.frozen(slots=True)
 class End:
     """How a link ended. `code`: the peer's close code, where it sent one. `stray`: bytes came
-    that are no frame."""
+    that are no frame. `status`: of gRPC, where the link was a call."""
 
     text: str
     code: int | None = None
     stray: bool = False
+    status: int | None = None
 
 
 class Peer:
@@ -97,9 +98,11 @@ class Peer:
             try:
                 frame = await self.link.receive()
             except trio.EndOfChannel:
-                self._end = End("the target closed the link", 1000)
+                ok = 0 if self.link.speaks_status else None
+                self._end = End("the target closed the link", 1000, status=ok)
             except LinkBroken as error:
-                self._end = _end(error, self.link.statistics().bytes_in > before)
+                grew = self.link.statistics().bytes_in > before
+                self._end = _end(error, grew, self.link.speaks_status)
             else:
                 self.last = self._show(frame, False)
                 self._seen.add(self._number, False, self.last)
@@ -229,9 +232,11 @@ class RawPeer:
         return data
 
 
-def _end(error: LinkBroken, grew: bool) -> End:
+def _end(error: LinkBroken, grew: bool, speaks_status: bool) -> End:
     """Bytes before the end of a stream, and no close of the peer's: what came is no frame."""
     text = str(error)
+    if speaks_status:
+        return End(text, status=error.code)
     said = text.startswith(_PEER_CLOSED)
     lost = text.startswith("the connection")
     return End(text, error.code if said else None, grew and not said and not lost)

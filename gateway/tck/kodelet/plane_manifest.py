@@ -145,8 +145,9 @@ async def reserved_tool(kit: PlaneAttempt) -> None:
 )
 async def hard_digest(kit: PlaneAttempt) -> None:
     numbers = {"z": 1.0, "a": 1e21, "b": 1e-7, "c": 0.1, "d": 9007199254740993, "e": 1e20}
-    schema = {"<b>&\u2028\u007f": numbers, "\u00e9": None, "&": [True, {}]}
-    described = {**tool(TOOL), "description": 'a<b>&c "\\ \u0001', "inputSchema": schema}
+    schema: dict[str, Any] = {"<b>&\u2028\u007f": numbers, "\u00e9": None, "&": [True, {}]}
+    text = 'a<b>&c "\\ \u0001'
+    described: dict[str, Any] = {**tool(TOOL), "description": text, "inputSchema": schema}
     lists: dict[str, Any] = {"skills": [], "commands": None, "contextFiles": None}
     runner, run = await kit.running(tools=[described], future={"x": 1}, **lists)
     await kit.called(runner, run)

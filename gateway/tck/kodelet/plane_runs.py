@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from fleetgate.gateway.tck.kodelet.plane import TOOL, PlaneAttempt, flags, registration
+from fleetgate.gateway.tck.kodelet.plane import TOOL, PlaneAttempt, Runner, flags, registration
 from fleetgate.gateway.tck.kodelet.plane_session import question
 from fleetgate.gateway.tck.kodelet.talk import (
     UNAVAILABLE,
@@ -82,7 +82,7 @@ async def not_ready(kit: PlaneAttempt) -> None:
     await kit.opening(runner)
 
 
-async def _expect_no_open(kit: PlaneAttempt, runner: Any, conversation: str = "") -> None:
+async def _expect_no_open(kit: PlaneAttempt, runner: Runner, conversation: str = "") -> None:
     run = kit.name()
     try:
         await kit.want("open", runner=runner.id, run=run, conv=conversation or f"c-{run}")

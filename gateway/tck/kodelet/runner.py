@@ -94,7 +94,7 @@ class ControlPlane(RpcPeer):
 
     async def open(self, run: str, conversation: str, **members: object) -> str:
         """Ask for a run; the id of the request."""
-        params = {
+        params: dict[str, Any] = {
             "runId": run,
             "conversationId": conversation,
             "agent": {"provider": "openai", "model": "gpt", "invokedBy": "main"},
@@ -110,7 +110,7 @@ class ControlPlane(RpcPeer):
 
     async def execute(self, run: str, tool: str, call: str = "t1", **members: object) -> str:
         """Call a tool; the id of the request."""
-        params = {"runId": run, "toolCallId": call, "name": tool, "input": {}}
+        params: dict[str, Any] = {"runId": run, "toolCallId": call, "name": tool, "input": {}}
         return await self.ask("tool.execute", {**params, **members})
 
     async def dispatch(self, run: str, event: str, **members: object) -> str:

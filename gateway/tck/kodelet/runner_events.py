@@ -114,7 +114,8 @@ async def blocked(kit: RunnerAttempt) -> None:
     message = kit.told("blocked-message", "a message that an extension blocks")
     plane, run = await kit.running()
     answer = await plane.answer(await plane.dispatch(run, "user.message", message=message))
-    error, result = answer.get("error") or {}, answer.get("result") or {}
+    error: Any = answer.get("error") or {}
+    result: Any = answer.get("result") or {}
     if error.get("code") != INTERNAL and result.get("blocked") is not True:
         raise Unmet(f"the error {INTERNAL}, or blocked", f"this came: {dumped(answer)[:300]}")
     await plane.close_run(run)

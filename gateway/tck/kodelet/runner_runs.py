@@ -137,7 +137,7 @@ async def bad_open(kit: RunnerAttempt) -> None:
     plane = await kit.established()
     await plane.refused(await plane.ask("run.open"), INVALID_PARAMS, "run.open without params")
     bodies: tuple[Any, ...] = (None, {"conversationId": "c"}, {"runId": kit.name()}, {"runId": 5})
-    for params in (*bodies, []):
+    for params in (*bodies, [1]):
         id = await plane.ask("run.open", params)
         await plane.refused(id, INVALID_PARAMS, f"run.open with {dumped(params)}")
 

@@ -236,7 +236,8 @@ async def refused_registration(kit: RunnerAttempt) -> None:
     source="kodelet 7.1",
 )
 async def wrong_answer(kit: RunnerAttempt) -> None:
-    for wrong in ({"runnerId": " "}, {"generation": 0}):
+    wrongs: tuple[dict[str, Any], ...] = ({"runnerId": " "}, {"generation": 0})
+    for wrong in wrongs:
         plane = await kit.arrive()
         registration = await plane.registration()
         await plane.yes(registration, plane.granted(**wrong))

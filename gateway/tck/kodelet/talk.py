@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from fleetgate.gateway.tck.peer import End, Peer, Skipped, Unmet
 from fleetgate.gateway.tck.seen import shown
@@ -58,12 +58,17 @@ def dumped(value: object) -> str:
 def read(frame: bytes) -> Any:
     """The object in a message."""
     try:
-        value = json.loads(frame)
+        value: Any = json.loads(frame)
     except ValueError:
         raise Unmet("JSON", f"this came: {shown(frame)}") from None
-    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
+    if not is_object(value) or value.get("jsonrpc") != "2.0":
         raise Unmet('an object with jsonrpc "2.0"', f"this came: {shown(frame)}")
     return value
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it is a JSON object."""
+    return isinstance(value, dict)
 
 
 def is_answer(message: Object) -> bool:
@@ -158,7 +163,7 @@ class RpcPeer(Peer):
         one, whatever data it likes."""
         answer = await self.answer(id, f"the error {code} for {what}")
         error = answer.get("error")
-        if not isinstance(error, dict) or "result" in answer:
+        if not is_object(error) or "result" in answer:
             raise Unmet(f"the error {code} for {what}", f"this came: {dumped(answer)[:300]}")
         if error.get("code") != code:
             raise Unmet(f"the code {code} for {what}", f"this came: {dumped(error)[:300]}")
@@ -221,7 +226,7 @@ class RpcPeer(Peer):
 def expect_reason(error: Object, reason: str, what: str) -> None:
     """The data of an error must have this reason; with an empty one there must be no data."""
     data = error.get("data")
-    came = data.get("reason") if isinstance(data, dict) else None
+    came = data.get("reason") if is_object(data) else None
     if came != reason if reason else data is not None:
         wanted = f"the reason {reason} in the data of the error" if reason else "no data"
         raise Unmet(f"{wanted} for {what}", f"this came: {dumped(error)[:300]}")
@@ -229,7 +234,7 @@ def expect_reason(error: Object, reason: str, what: str) -> None:
 
 def expect_object(value: object, what: str, **kinds: type[Any]) -> Any:
     """It must be an object with members of these kinds."""
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise Unmet(f"{what}, an object", f"this came: {dumped(value)[:300]}")
     for name, kind in kinds.items():
         member = value.get(name)
