@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from fleetgate.gateway.tck.iop import edge_control, edge_link, edge_runs
+from fleetgate.gateway.tck.iop import edge_control, edge_link, edge_runs, node_link, node_runs
 from fleetgate.gateway.tck.iop.edge import EdgeAttempt, EdgeGiven
 from fleetgate.gateway.tck.iop.edge import carried as carried_to_edges
+from fleetgate.gateway.tck.iop.node import NodeAttempt, NodeGiven
+from fleetgate.gateway.tck.iop.node import carried as carried_to_nodes
 from fleetgate.gateway.tck.requirement import Kit
 
 _EDGE: Final = Kit(
@@ -21,4 +23,15 @@ _EDGE: Final = Kit(
     topics=(edge_link.TOPIC, edge_runs.TOPIC, edge_control.TOPIC),
 )
 
-KITS: Final[Mapping[str, Kit]] = {"edge": _EDGE}
+_NODE: Final = Kit(
+    protocol="iop",
+    side="node",
+    prefix="IOP-N",
+    listens=False,
+    options=carried_to_nodes,
+    given=NodeGiven,
+    attempt=NodeAttempt,
+    topics=(node_link.TOPIC, node_runs.TOPIC),
+)
+
+KITS: Final[Mapping[str, Kit]] = {"edge": _EDGE, "node": _NODE}

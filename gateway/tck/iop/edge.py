@@ -20,7 +20,7 @@ from fleetgate.protocols.explaining import Whence
 from fleetgate.protocols.iop import ADAPTER, codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import STATUS
-from fleetgate.transports.api import Options
+from fleetgate.transports.api import DialRefused, Options
 
 CALLED: Final = ("grpc:", "grpcs:", "memory:")
 """Carriages that have calls."""
@@ -77,7 +77,7 @@ class Node(MessagePeer):
 
     async def tell(self, request: w.RunRequest, type: str, **members: Any) -> None:
         """Send an event of a run."""
-        made = {"timestamp": now(), **members}
+        made: dict[str, Any] = {"timestamp": now(), **members}
         await self.say(w.RunEvent(request.run_id, type, **made))
 
 
@@ -176,21 +176,36 @@ class EdgeAttempt(Attempt):
         await node.rest()
         return node
 
-    async def call(self, method: str, message: w.ControlMessage, token: str | None = None) -> Call:
+    async def call(self, method: str, message: w.ControlMessage) -> Call:
         """A call of EdgeControl.
 
         Raises: `Skipped` where the carriage has none.
         """
-        if not self.target.address.startswith(CALLED):
-            raise Skipped("EdgeControl is gRPC only")
-        shown = (self.given.control_token or self.given.token) if token is None else token
-        self._path = f"{w.CONTROL}{method}"
-        made = options(self._path, shown)
-        changes: dict[str, Any] = {"grpc": made.grpc, "headers": made.headers, "path": made.path}
-        call = await self.peer(Call, **changes)
+        return await self._call(method, message, self.given.control_token or self.given.token)
+
+    async def _call(self, method: str, message: w.ControlMessage, token: str) -> Call:
+        call = await self.peer(Call, **self._changes(method, token))
         call.answers = _ANSWERS[method]
         await call.say(message)
         return call
+
+    def _changes(self, method: str, token: str) -> dict[str, Any]:
+        if not self.target.address.startswith(CALLED):
+            raise Skipped("EdgeControl is gRPC only")
+        self._path = f"{w.CONTROL}{method}"
+        made = options(self._path, token)
+        return {"grpc": made.grpc, "headers": made.headers, "path": made.path}
+
+    async def barred(self, method: str, message: w.ControlMessage, token: str) -> None:
+        """A call with this token must be refused, before it has sent anything or behind that."""
+        try:
+            changes = self._changes(method, token)
+            await self.target.link(self.stack, self.patience.arrive, **changes)
+        except DialRefused as refused:
+            if ": unauthenticated: " not in str(refused):
+                raise Unmet('a message "unauthenticated: …"', str(refused)) from None
+            return
+        await (await self._call(method, message, token)).refused("unauthenticated")
 
     def request(self, node: Node, **members: Any) -> w.RunRequest:
         """A run for this node."""

@@ -27,15 +27,14 @@ _UP: Final = "a node that is registered"
 )
 async def unauthenticated(kit: EdgeAttempt) -> None:
     for token in ("", kit.name("token")):
-        call = await kit.call("WatchNodes", w.WatchNodesRequest(), token)
-        await call.refused("unauthenticated")
+        await kit.barred("WatchNodes", w.WatchNodesRequest(), token)
 
 
 @TOPIC.must(
     "IOP-E-202",
     given=_UP,
     when="Command asks for USAGE_STATUS, and the node answers",
-    expect="the question at the node with that type, and the answer with the request_id of the call",
+    expect="the question at the node with that type, and the answer, with the call's request_id",
     source="iop, Runs; Sessions and commands",
 )
 async def usage(kit: EdgeAttempt) -> None:

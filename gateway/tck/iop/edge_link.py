@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from fleetgate.gateway.tck.iop.edge import EdgeAttempt, Node
-from fleetgate.gateway.tck.iop.talk import GARBAGE, LIMIT, expect_equal, now
-from fleetgate.gateway.tck.peer import End, Skipped, Unmet
+from fleetgate.gateway.tck.iop.talk import (
+    DAY,
+    DEAD_AFTER,
+    GARBAGE,
+    HEARTBEAT_AFTER,
+    LIMIT,
+    expect_equal,
+    now,
+)
+from fleetgate.gateway.tck.peer import Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
@@ -14,11 +22,7 @@ from fleetgate.protocols.iop import wire as w
 TOPIC: Final = Topic("link")
 
 REGISTER_WITHIN: Final = 10.0
-HEARTBEAT_AFTER: Final = 15.0
-DEAD_AFTER: Final = 45.0
-"""Seconds: of the page, and what a target has unless it is configured."""
-
-DAY: Final = 86_400 * 10**9
+"""Seconds, as in the page."""
 
 _NEW: Final = "a fresh link"
 _UP: Final = "a node that is registered"
@@ -42,7 +46,7 @@ async def registered(kit: EdgeAttempt) -> None:
     "IOP-E-002",
     given=_NEW,
     when="a node registers with a token that nobody was given, or with none",
-    expect="registered with accepted false and a reason, and the end: UNAUTHENTICATED, or close 1008",
+    expect="registered with accepted false and a reason; the end: UNAUTHENTICATED, or close 1008",
     source="iop, NodeLink 2",
 )
 async def unknown_token(kit: EdgeAttempt) -> None:
@@ -58,7 +62,7 @@ async def unknown_token(kit: EdgeAttempt) -> None:
 @TOPIC.must(
     "IOP-E-003",
     given=_NEW,
-    when="something else comes before register: a heartbeat, an event, or a message without a payload",
+    when="a heartbeat, an event, or a message without a payload comes before register",
     expect=_VIOLATION,
     source="iop, NodeLink 1",
 )
@@ -200,5 +204,5 @@ async def text(kit: EdgeAttempt) -> None:
     node = await kit.peer(Node, binary=False)
     await node.send(b"hello")
     came = await node.over()
-    if not isinstance(came, End) or came.code != 1003:
+    if came.code != 1003:
         raise Unmet("close 1003", came.text)

@@ -1,4 +1,4 @@
-"""The words in which requirements of this protocol are written: its messages, and how a link ends."""
+"""The words in which requirements of this protocol are written: messages, and ends of links."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any, Final, TypeVar
 
 from fleetgate.gateway.tck.peer import End, Peer, Unmet
 from fleetgate.protocols.api import RemoteProtocolError
-from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import STATUS
 from fleetgate.protocols.iop.settings import CALLS
 from fleetgate.transports.api import GrpcMethod, GrpcOptions, Options
 
 LIMIT: Final = w.MAX_MESSAGE
+
+HEARTBEAT_AFTER: Final = 15.0
+DEAD_AFTER: Final = 45.0
+"""Seconds: of the page, and what a target has unless it is configured."""
+
+DAY: Final = 86_400 * 10**9
 
 GARBAGE: Final = b"\xff\xff\xff"
 """No protobuf."""

@@ -1,20 +1,25 @@
-"""Our own edge and node as targets, in virtual time: calls of EdgeControl have memory links, too."""
+"""Our own edge and node as targets, in virtual time. Calls of EdgeControl are memory links, too."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
 
 import pytest
+import trio
 
 from fleetgate.gateway.config_entries import Entry, Grant
 from fleetgate.gateway.fakes.options import GivenToken
+from fleetgate.gateway.local.script import load_script
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.tck.kits import kit_of
-from fleetgate.gateway.tck.proving import open_controller
+from fleetgate.gateway.tck.proving import InProcess, open_controller, open_worker
 from fleetgate.gateway.tck.runner import Runner
 from fleetgate.gateway.tck.target import Wants, open_target
 
 TOKEN = "tck"
+SCRIPT = Path(__file__).parents[4] / "examples" / "tck" / "iop-node.toml"
 
 
 @pytest.fixture
@@ -30,3 +35,19 @@ async def edge() -> AsyncIterator[Runner]:
         open_target(kit, address, kit.options(given), Wants({})) as target,
     ):
         yield Runner(kit, target, given)
+
+
+@pytest.fixture
+async def node(folder: Path) -> AsyncIterator[Runner]:
+    """The kit for nodes, at ours."""
+    kit, address = kit_of("iop", "node"), "memory:node"
+    settings = adapters(())["iop"].northbound.settings()
+    token = GivenToken(value=TOKEN)
+    entry = Entry("north", "edge", "iop", address, False, settings, token=token)
+    given, script = kit.given(token=TOKEN), load_script(str(SCRIPT))
+    async with trio.open_nursery() as nursery:
+        own = InProcess(nursery, partial(open_worker, entry, script, folder))
+        async with open_target(kit, address, kit.options(given), Wants({})) as target:
+            await own.ensure()
+            yield Runner(kit, target, given, started=own)
+        nursery.cancel_scope.cancel()
