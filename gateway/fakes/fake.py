@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -229,13 +230,18 @@ class Fake:
         """Put a frame on the wire as it is: on all links, or on those of one worker."""
         await self._ask("raw", **data_members(data), worker=worker)
 
-    async def _ask(self, op: str, *, id: str | None = None, **members: Any) -> Line:
-        """Have an operation carried out; what it is answered with."""
+    async def _ask(
+        self, op: str, *, id: str | None = None, within: float = math.inf, **members: Any
+    ) -> Line:
+        """Have an operation carried out; what it is answered with. `within` is for those that have
+        no deadline of their own."""
         performer, small = self._opened()
         used = {key: value for key, value in members.items() if value is not None}
         operation = as_operation({"op": op, **used}, self._peer.known)
         if performer.waits(operation):
-            answer = await performer.begin(id or f"call {next(self._ids)}", operation)()
+            answer = _late(op, within)
+            with trio.move_on_after(within):
+                answer = await performer.begin(id or f"call {next(self._ids)}", operation)()
         else:
             answer = await performer.perform(small.nursery, operation)
         if answer.get("ok") is False:
@@ -263,7 +269,12 @@ class _Ending(Ending):
         self._seen.put({"event": "ended", "reason": reason})
 
 
-def data_members(data: bytes | str) -> dict[str, str]:
+def _late(op: str, seconds: float) -> Line:
+    message = f"{op} was not answered within {seconds:g} s"
+    return {"ok": False, "error": {"code": "no_answer", "message": message}}
+
+
+def data_members(data: bytes | str) -> dict[str, Any]:
     """Bytes or text, as operations have them."""
     if isinstance(data, str):
         return {"text": data}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 from fleetgate.gateway.fakes.from_python import Rules
-from fleetgate.gateway.fakes.roles import Controller, Worker
+from fleetgate.gateway.fakes.roles import WAIT_WITHIN, Controller, Worker
 from fleetgate.gateway.render import Line
 
 StrPath: TypeAlias = str | os.PathLike[str]
@@ -167,7 +167,7 @@ class KodeletRunner(Worker):
 class KodeletControlPlane(Controller):
     """What `kodelet serve` is to its runners. Beside runs that are started it has runs that are
     opened by hand, in the protocol's own words; the two know nothing of each other. What a runner
-    does not answer, or answers with an error, is raised as `NoAnswer`."""
+    does not answer in `within` seconds, or answers with an error, is raised as `NoAnswer`."""
 
     def __init__(
         self,
@@ -205,18 +205,27 @@ class KodeletControlPlane(Controller):
         reserved: Sequence[str] | None = None,
         caps: Mapping[str, bool] | None = None,
         agent: Mapping[str, str] | None = None,
+        within: float = WAIT_WITHIN,
         id: str | None = None,
     ) -> Any:
         """Open a run; its manifest. `id` is for `abort`."""
         asked = {"runner": runner, "run": run, "conv": conv, "caps": caps, "agent": agent}
         names = None if reserved is None else list(reserved)
-        return (await self._ask("open", id=id, reserved=names, **asked))["manifest"]
+        opened = await self._ask("open", id=id, within=within, reserved=names, **asked)
+        return opened["manifest"]
 
     async def call(
-        self, run: str, method: str, params: Any = None, *, id: str | None = None
+        self,
+        run: str,
+        method: str,
+        params: Any = None,
+        *,
+        within: float = WAIT_WITHIN,
+        id: str | None = None,
     ) -> Any:
         """Send any request about a run; its result. `id` is for `abort`."""
-        return (await self._ask("call", id=id, run=run, method=method, params=params))["result"]
+        asked = {"run": run, "method": method, "params": params}
+        return (await self._ask("call", id=id, within=within, **asked))["result"]
 
     async def tool(
         self,
@@ -226,13 +235,13 @@ class KodeletControlPlane(Controller):
         input: Any = None,
         *,
         updates: bool = False,
-        within: float | None = None,
+        within: float = WAIT_WITHIN,
         id: str | None = None,
     ) -> Any:
         """Call a tool; its result. With `updates` each is an event `update`, which `expect` finds;
         after `within` seconds it is given up. `id` is for `abort`."""
         asked = {"run": run, "call": call, "tool": tool, "input": input, "updates": updates}
-        timeout = None if within is None else round(within * 1000)
+        timeout = round(within * 1000)
         return (await self._ask("tool", id=id, timeoutMs=timeout, **asked))["result"]
 
     async def cancel(
@@ -241,20 +250,23 @@ class KodeletControlPlane(Controller):
         scope: Literal["run", "session"] = "run",
         *,
         reason: str = "context canceled",
+        within: float = WAIT_WITHIN,
         id: str | None = None,
     ) -> None:
         """Cancel a run: `reason` goes to the runner of one that was opened by hand."""
-        await self._ask("cancel", id=id, run=run, scope=scope, reason=reason)
+        await self._ask("cancel", id=id, within=within, run=run, scope=scope, reason=reason)
 
     async def close_run(
         self,
         run: str,
         status: Literal["succeeded", "failed", "canceled"] = "succeeded",
         *,
+        within: float = WAIT_WITHIN,
         id: str | None = None,
     ) -> Line:
         """Close a run; confirmed, it ends so. How it stands then."""
-        closed: Line = (await self._ask("close", id=id, run=run, status=status))["run"]
+        asked = {"run": run, "status": status}
+        closed: Line = (await self._ask("close", id=id, within=within, **asked))["run"]
         return closed
 
     async def run(self, run: str) -> Line:

@@ -33,7 +33,10 @@ _S = TypeVar("_S", bound="Fake[Any]")
 _T = TypeVar("_T")
 
 GRACE: Final = 5.0
-"""Seconds beyond its own end that a fake's thread may take on a machine that is busy."""
+"""Seconds beyond its own end that a fake's thread may take, on a machine that is busy."""
+
+OPEN_WITHIN: Final = 30.0
+"""Seconds until it is at work: as long as all that it imports may take on such a machine."""
 
 __all__ = [
     "AgencyClient",
@@ -85,7 +88,7 @@ class Fake(Generic[_F]):
         name = f"fake {self.fake.name}"
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
-        self._opened.result()
+        self._opened.result(OPEN_WITHIN)
         return self
 
     def __exit__(

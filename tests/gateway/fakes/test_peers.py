@@ -93,6 +93,8 @@ async def test_a_control_plane_is_worked_in_the_protocols_own_words(
     assert refused.value.code.startswith("-32")
     with pytest.raises(NoAnswer, match="context deadline exceeded"):
         await plane.tool("x", "t3", "sleep", within=0.01)
+    with pytest.raises(NoAnswer, match="call was not answered within 0 s"):
+        await plane.call("x", "nothing.known", {"runId": "x"}, within=0)
     assert (await plane.run("x"))["status"] == "running"
     assert (await plane.close_run("x"))["status"] == "succeeded"
 
