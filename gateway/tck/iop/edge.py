@@ -20,7 +20,7 @@ from fleetgate.protocols.explaining import Whence
 from fleetgate.protocols.iop import ADAPTER, codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import STATUS
-from fleetgate.transports.api import DialRefused, Options
+from fleetgate.transports.api import Options
 
 CALLED: Final = ("grpc:", "grpcs:", "memory:")
 """Carriages that have calls."""
@@ -199,13 +199,12 @@ class EdgeAttempt(Attempt):
     async def barred(self, method: str, message: w.ControlMessage, token: str) -> None:
         """A call with this token must be refused, before it has sent anything or behind that."""
         try:
-            changes = self._changes(method, token)
-            await self.target.link(self.stack, self.patience.arrive, **changes)
-        except DialRefused as refused:
-            if ": unauthenticated: " not in str(refused):
-                raise Unmet('a message "unauthenticated: …"', str(refused)) from None
-            return
-        await (await self._call(method, message, token)).refused("unauthenticated")
+            call = await self._call(method, message, token)
+        except Unmet as unmet:
+            if ": unauthenticated: " not in str(unmet):
+                raise
+        else:
+            await call.refused("unauthenticated")
 
     def request(self, node: Node, **members: Any) -> w.RunRequest:
         """A run for this node."""

@@ -23,7 +23,7 @@ _UP: Final = "a node that is registered"
     given="an edge whose control clients have tokens",
     when="a call shows none, or a wrong one",
     expect="unauthenticated: as the status, and in its message",
-    source="iop, Errors",
+    source="iop 1, Errors",
 )
 async def unauthenticated(kit: EdgeAttempt) -> None:
     for token in ("", kit.name("token")):
@@ -35,7 +35,7 @@ async def unauthenticated(kit: EdgeAttempt) -> None:
     given=_UP,
     when="Command asks for USAGE_STATUS, and the node answers",
     expect="the question at the node with that type, and the answer, with the call's request_id",
-    source="iop, Runs; Sessions and commands",
+    source="iop 1, Runs; Sessions and commands",
 )
 async def usage(kit: EdgeAttempt) -> None:
     node, id = await kit.node(), kit.name("q")
@@ -58,7 +58,7 @@ async def usage(kit: EdgeAttempt) -> None:
     when="Command has another type, or none",
     expect=f'"unsupported command type {UNKNOWN_TYPE}" and "… 0" as error of the answer, with its '
     "request_id, and the status OK",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def unsupported(kit: EdgeAttempt) -> None:
     await kit.node()
@@ -75,7 +75,7 @@ async def unsupported(kit: EdgeAttempt) -> None:
     given="a node that does not answer",
     when="Command asks it with a timeout_sec of 1, and of -1",
     expect='"timeout" as error of the answer, and invalid_argument',
-    source="iop, Runs; Sessions and commands",
+    source="iop 1, Runs; Sessions and commands",
 )
 async def unanswered(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -104,7 +104,7 @@ async def _news(call: Call, type: str, node: str) -> w.EdgeNodeEvent:
     when="WatchNodes is called with include_current, and the node leaves and comes again",
     expect="node.connected, then node.disconnected with a reason, then node.connected; each with "
     "source edge and an event_id of its own",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def watched(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -126,7 +126,7 @@ async def watched(kit: EdgeAttempt) -> None:
     given="a node that is registered, and somebody who watches nodes",
     when="the node is replaced by a newer link, and breaks the protocol on that",
     expect="node.disconnected with the reasons replaced and protocol_violation",
-    source="iop, Runs; Registration and link",
+    source="iop 1, Runs; Registration and link",
 )
 async def reasons(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -144,7 +144,7 @@ async def reasons(kit: EdgeAttempt) -> None:
     given="a node that is registered, and somebody who watches nodes",
     when="the node tells an event of its own, in another node's name",
     expect="that event, with source node and the link's own node_id",
-    source="iop, Watchers",
+    source="iop 1, Watchers",
 )
 async def passed_on(kit: EdgeAttempt) -> None:
     node = await kit.node()

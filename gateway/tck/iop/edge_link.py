@@ -34,7 +34,7 @@ _VIOLATION: Final = "error protocol_violation, and the end: FAILED_PRECONDITION,
     given=_NEW,
     when="a node registers with its token",
     expect="registered with accepted true and a node_id",
-    source="iop, NodeLink 2",
+    source="iop 1, NodeLink 2",
 )
 async def registered(kit: EdgeAttempt) -> None:
     response = await (await kit.dial()).register(kit.given.token)
@@ -47,7 +47,7 @@ async def registered(kit: EdgeAttempt) -> None:
     given=_NEW,
     when="a node registers with a token that nobody was given, or with none",
     expect="registered with accepted false and a reason; the end: UNAUTHENTICATED, or close 1008",
-    source="iop, NodeLink 2",
+    source="iop 1, NodeLink 2",
 )
 async def unknown_token(kit: EdgeAttempt) -> None:
     for token in (kit.name("token"), ""):
@@ -64,7 +64,7 @@ async def unknown_token(kit: EdgeAttempt) -> None:
     given=_NEW,
     when="a heartbeat, an event, or a message without a payload comes before register",
     expect=_VIOLATION,
-    source="iop, NodeLink 1",
+    source="iop 1, NodeLink 1",
 )
 async def register_first(kit: EdgeAttempt) -> None:
     for payload in (w.Heartbeat(1), w.RunEvent("r", "start"), w.Unknown()):
@@ -78,7 +78,7 @@ async def register_first(kit: EdgeAttempt) -> None:
     given=_NEW,
     when="nothing is said for 10 s",
     expect=_VIOLATION,
-    source="iop, NodeLink 1; Registration and link",
+    source="iop 1, NodeLink 1; Registration and link",
 )
 async def no_register(kit: EdgeAttempt) -> None:
     node = await kit.dial()
@@ -90,7 +90,7 @@ async def no_register(kit: EdgeAttempt) -> None:
     given=_UP,
     when="register comes again",
     expect=_VIOLATION,
-    source="iop, Registration and link",
+    source="iop 1, Registration and link",
 )
 async def register_once(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -103,7 +103,7 @@ async def register_once(kit: EdgeAttempt) -> None:
     given="a fresh link, and a node that is registered",
     when="bytes come that are no message",
     expect=_VIOLATION,
-    source="iop, Registration and link",
+    source="iop 1, Registration and link",
 )
 async def garbage(kit: EdgeAttempt) -> None:
     for node in (await kit.dial(), await kit.node()):
@@ -116,7 +116,7 @@ async def garbage(kit: EdgeAttempt) -> None:
     given=_UP,
     when="a message comes without a payload, or with one that nobody knows",
     expect="that it is ignored, and that the link stays",
-    source="iop, Registration and link",
+    source="iop 1, Registration and link",
 )
 async def unknown(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -137,7 +137,7 @@ async def _expect_works(kit: EdgeAttempt, node: Node) -> None:
     when="another link registers with the same token",
     expect="the same node_id and alias there; on the older link error replaced, and the end: "
     "ABORTED, or close 4002",
-    source="iop, NodeLink 2, 3",
+    source="iop 1, NodeLink 2, 3",
 )
 async def newest_wins(kit: EdgeAttempt) -> None:
     old, new = await kit.dial(), await kit.dial()
@@ -154,7 +154,7 @@ async def newest_wins(kit: EdgeAttempt) -> None:
     given=_UP,
     when="15 s go by in which the edge has nothing to say",
     expect="a heartbeat, with the time in Unix nanoseconds",
-    source="iop, NodeLink 4",
+    source="iop 1, NodeLink 4",
 )
 async def heartbeat(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -169,7 +169,7 @@ async def heartbeat(kit: EdgeAttempt) -> None:
     given=_UP,
     when="nothing comes from it for 45 s",
     expect="error unavailable, and the end: UNAVAILABLE, or close 1001",
-    source="iop, NodeLink 4; Registration and link",
+    source="iop 1, NodeLink 4; Registration and link",
 )
 async def dead(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -181,7 +181,7 @@ async def dead(kit: EdgeAttempt) -> None:
     given=_UP,
     when="a message of more than 4 MiB comes",
     expect="the end: RESOURCE_EXHAUSTED, or close 1009",
-    source="iop, Limits; Registration and link",
+    source="iop 1, Limits; Registration and link",
 )
 async def too_large(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -196,7 +196,7 @@ async def too_large(kit: EdgeAttempt) -> None:
     given=_NEW,
     when="a text message comes",
     expect="close 1003",
-    source="iop, Registration and link",
+    source="iop 1, Registration and link",
 )
 async def text(kit: EdgeAttempt) -> None:
     if not kit.target.address.startswith(("ws:", "wss:")):

@@ -29,7 +29,7 @@ _RUN: Final = "a run that its node has started"
     when="Run is called for it",
     expect="run at the node, with a run_id, and the adapter, target, input and session_id of the "
     "call",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def run(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -46,7 +46,7 @@ async def run(kit: EdgeAttempt) -> None:
     when="the node says two pieces of text, and that it is complete, with no node_id",
     expect="start, the deltas and complete on the call, with the call's run_id, the node_id filled "
     "in, and times that do not go back; then the status OK",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def events(kit: EdgeAttempt) -> None:
     node, asked, given, call = await kit.running()
@@ -68,7 +68,7 @@ async def events(kit: EdgeAttempt) -> None:
     given="a run at a node that makes mistakes",
     when="the start is missing, or comes twice, times go back, and something comes after the end",
     expect="one start, times that do not go back, and one event at the end",
-    source="iop, Events",
+    source="iop 1, Events",
 )
 async def mended(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -95,7 +95,7 @@ async def mended(kit: EdgeAttempt) -> None:
     given=_UP,
     when="events come of a run that it was never given",
     expect="that they are dropped, and that the link stays",
-    source="iop, Events",
+    source="iop 1, Events",
 )
 async def stray_events(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -111,7 +111,7 @@ async def stray_events(kit: EdgeAttempt) -> None:
     given=_UP,
     when="Run is called with background, and the node starts it",
     expect="the start alone, and the status OK; the run goes on, and Attach has the rest",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def background(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -131,7 +131,7 @@ async def background(kit: EdgeAttempt) -> None:
     given="a run that has ended",
     when="Attach is called from the beginning, and after more events than there were",
     expect="all of its events, and the status OK; none, and the status OK",
-    source="iop, Sessions and commands",
+    source="iop 1, Sessions and commands",
 )
 async def attached(kit: EdgeAttempt) -> None:
     node, asked, given, call = await kit.running()
@@ -149,7 +149,7 @@ async def attached(kit: EdgeAttempt) -> None:
     when="Attach is called for a run that is not there, and Run without a run_id, with one of 257 "
     "bytes, with an unknown session_mode, and with a negative timeout_sec",
     expect="not_found, and invalid_argument each time: as the status, and in its message",
-    source="iop, Runs; Refusals",
+    source="iop 1, Runs; Refusals",
 )
 async def refused(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -170,7 +170,7 @@ async def refused(kit: EdgeAttempt) -> None:
     given=_UP,
     when="Run names another node that is not there, or a session that must exist and does not",
     expect="unavailable at once, and session_not_found",
-    source="iop, Runs; Choosing a node",
+    source="iop 1, Runs; Choosing a node",
 )
 async def nobody(kit: EdgeAttempt) -> None:
     node = await kit.node()
@@ -186,7 +186,7 @@ async def nobody(kit: EdgeAttempt) -> None:
     given=_RUN,
     when="Run is called with its run_id and an equal request, and with another request",
     expect="its events once more, without a second run at the node; and conflict",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def same_id(kit: EdgeAttempt) -> None:
     node, asked, given, call = await kit.running()
@@ -205,7 +205,7 @@ async def same_id(kit: EdgeAttempt) -> None:
     when="Cancel is called for it, without an action",
     expect="accepted, cancel at the node, and once the node says cancelled this event and the "
     "status OK on the call of Run",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def cancelled(kit: EdgeAttempt) -> None:
     node, asked, given, call = await kit.running()
@@ -226,7 +226,7 @@ async def cancelled(kit: EdgeAttempt) -> None:
     "session that is not there",
     expect="accepted and nothing at the node; then not accepted, with not_found, invalid_argument "
     "and session_not_found; and the status OK each time",
-    source="iop, Runs; Refusals",
+    source="iop 1, Runs; Refusals",
 )
 async def cancelled_late(kit: EdgeAttempt) -> None:
     node, asked, given, call = await kit.running()
@@ -249,7 +249,7 @@ async def cancelled_late(kit: EdgeAttempt) -> None:
     given="a run in a session",
     when="Cancel is called with TERMINATE_SESSION for the session",
     expect="accepted, and cancel with that action and session at the node",
-    source="iop, Runs; Sessions and commands",
+    source="iop 1, Runs; Sessions and commands",
 )
 async def terminated(kit: EdgeAttempt) -> None:
     session = kit.name("s")
@@ -274,7 +274,7 @@ async def _back(kit: EdgeAttempt, node: Node) -> Node:
     given="a run with two numbered events, whose node's link was lost",
     when="the node registers again, sends both again, and goes on",
     expect="that run is not sent again, and each event once on the call",
-    source="iop, Resume",
+    source="iop 1, Resume",
 )
 async def resumed(kit: EdgeAttempt) -> None:
     node, _, given, call = await kit.running()
@@ -295,7 +295,7 @@ async def resumed(kit: EdgeAttempt) -> None:
     given="a run whose node's link was lost",
     when="the node is not back within 30 s, and comes back later",
     expect='an error event "node lost" and the status OK; and cancel at the node for the run',
-    source="iop, Runs; Resume",
+    source="iop 1, Runs; Resume",
 )
 async def lost(kit: EdgeAttempt) -> None:
     node, _, given, call = await kit.running()
@@ -315,7 +315,7 @@ async def lost(kit: EdgeAttempt) -> None:
     given="a run with a timeout_sec of 1",
     when="the node says nothing of its end for 6 s",
     expect="an error event that begins with timeout",
-    source="iop, Events",
+    source="iop 1, Events",
 )
 async def timed_out(kit: EdgeAttempt) -> None:
     _, _, _, call = await kit.running(timeout_sec=1)

@@ -39,7 +39,7 @@ class NodeGiven:
 
     token: str = _given("", "the token that it shows; none: that is not looked at")
     adapter: str = _given("cli", "an adapter that it has")
-    target: str = _given("", "the target of its runs")
+    run_target: str = _given("", "the target of its runs: a profile, a model")
     prompt: str = _given("tck-echo", "a prompt whose run ends well, with some text")
     hold_prompt: str = _given("tck-hold", "a prompt whose run says something, and goes on")
 
@@ -118,7 +118,7 @@ class NodeAttempt(Attempt):
         """A run."""
         given = self.given
         input = {"prompt": given.prompt if prompt is None else prompt}
-        right = w.RunRequest(self.name(), given.adapter, given.target, input=input)
+        right = w.RunRequest(self.name(), given.adapter, given.run_target, input=input)
         return attrs.evolve(right, **members)
 
     async def run(self, edge: Edge, prompt: str | None = None, **members: Any) -> w.RunRequest:

@@ -32,7 +32,7 @@ _AGAIN: Final = "the end of the link, and that it dials again and registers"
     given=_NEW,
     when="the link is up",
     expect="register with a token as the first message, and nothing more before the answer",
-    source="iop, NodeLink 1",
+    source="iop 1, NodeLink 1",
 )
 async def registers(kit: NodeAttempt) -> None:
     edge = await kit.arrive()
@@ -47,7 +47,7 @@ async def registers(kit: NodeAttempt) -> None:
     given="a node that was given a token, and the kit, too (--token)",
     when="it registers",
     expect="that token",
-    source="iop, NodeLink 1",
+    source="iop 1, NodeLink 1",
 )
 async def token(kit: NodeAttempt) -> None:
     if not kit.given.token:
@@ -61,7 +61,7 @@ async def token(kit: NodeAttempt) -> None:
     given=_UP,
     when="the link is lost",
     expect="that it dials again and registers with the same token",
-    source="iop, NodeLink 7",
+    source="iop 1, NodeLink 7",
 )
 async def again(kit: NodeAttempt) -> None:
     edge = await kit.arrive()
@@ -77,7 +77,7 @@ async def again(kit: NodeAttempt) -> None:
     given=_NEW,
     when="its registration is answered with a configuration",
     expect="node_event node.config_applied with an event_id and the node_id that it was given",
-    source="iop, Watchers",
+    source="iop 1, Watchers",
 )
 async def applied(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -91,7 +91,7 @@ async def applied(kit: NodeAttempt) -> None:
     given=_UP,
     when="a message comes without a payload, or with one that nobody knows",
     expect="that it is ignored: a run can be started",
-    source="iop, Registration and link",
+    source="iop 1, Registration and link",
 )
 async def unknown(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -105,7 +105,7 @@ async def unknown(kit: NodeAttempt) -> None:
     given=_UP,
     when="bytes come that are no message",
     expect=_AGAIN,
-    source="iop, Registration and link",
+    source="iop 1, Registration and link",
 )
 async def garbage(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -120,7 +120,7 @@ async def garbage(kit: NodeAttempt) -> None:
     given=_UP,
     when="registered comes again",
     expect=_AGAIN,
-    source="iop, Registration and link",
+    source="iop 1, Registration and link",
 )
 async def registered_twice(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -135,7 +135,7 @@ async def registered_twice(kit: NodeAttempt) -> None:
     given=_UP,
     when="a heartbeat comes every 15 s, and nothing else, for 60 s",
     expect="that the link stays: a run can be started",
-    source="iop, NodeLink 4",
+    source="iop 1, NodeLink 4",
 )
 async def kept_alive(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -151,7 +151,7 @@ async def kept_alive(kit: NodeAttempt) -> None:
     given=_UP,
     when="15 s go by in which the node has nothing to say",
     expect="a heartbeat, with the time in Unix nanoseconds",
-    source="iop, NodeLink 4",
+    source="iop 1, NodeLink 4",
 )
 async def heartbeat(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -167,7 +167,7 @@ async def heartbeat(kit: NodeAttempt) -> None:
     given=_UP,
     when="nothing comes from the edge for 45 s",
     expect=_AGAIN,
-    source="iop, NodeLink 4",
+    source="iop 1, NodeLink 4",
 )
 async def dead(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -180,7 +180,7 @@ async def dead(kit: NodeAttempt) -> None:
     given=_NEW,
     when="the configuration enables an adapter type that it does not know",
     expect="error unsupported_adapter, and that runs on other adapters can be started",
-    source="iop, Config push",
+    source="iop 1, Config push",
 )
 async def unsupported(kit: NodeAttempt) -> None:
     types = (w.AdapterConfig("tck-none", True), w.AdapterConfig(kit.given.adapter, True))
@@ -195,7 +195,7 @@ async def unsupported(kit: NodeAttempt) -> None:
     given=_UP,
     when="error replaced comes, and the end: ABORTED, or close 4002",
     expect="that it does not dial again by itself",
-    source="iop, NodeLink 3, 7",
+    source="iop 1, NodeLink 3, 7",
     ends=True,
 )
 async def replaced(kit: NodeAttempt) -> None:
@@ -211,7 +211,7 @@ async def replaced(kit: NodeAttempt) -> None:
     given=_NEW,
     when="registered comes with accepted false, and the end: UNAUTHENTICATED, or close 1008",
     expect="that it does not dial again",
-    source="iop, NodeLink 2, 7",
+    source="iop 1, NodeLink 2, 7",
     ends=True,
 )
 async def refused(kit: NodeAttempt) -> None:

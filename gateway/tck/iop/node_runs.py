@@ -26,7 +26,7 @@ _WORKING: Final = "a run that goes on"
     given=_UP,
     when="a run is asked for that ends by itself",
     expect="one start first, any deltas, and one complete last, in times that do not go back",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def run(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -49,7 +49,7 @@ async def run(kit: NodeAttempt) -> None:
     when="run comes again with the same run_id and an equal request, and with another request",
     expect="no second run: no other start; and error conflict, in a message that begins with the "
     "run_id",
-    source="iop, Runs; Refusals",
+    source="iop 1, Runs; Refusals",
 )
 async def same_id(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -71,7 +71,7 @@ async def same_id(kit: NodeAttempt) -> None:
     given=_UP,
     when="run has no run_id, or one of 257 bytes",
     expect="error invalid_argument, and no event",
-    source="iop, Limits; Refusals",
+    source="iop 1, Limits; Refusals",
 )
 async def bad_id(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -90,7 +90,7 @@ async def bad_id(kit: NodeAttempt) -> None:
     given=_UP,
     when="run has an unknown session_mode, or a negative timeout_sec",
     expect='one error event "invalid_argument: …" without a start',
-    source="iop, Runs; Refusals",
+    source="iop 1, Runs; Refusals",
 )
 async def bad_request(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -105,7 +105,7 @@ async def bad_request(kit: NodeAttempt) -> None:
     given=_UP,
     when="run requires a session that is not there",
     expect='one error event "session_not_found: …" without a start',
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def no_session(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -119,7 +119,7 @@ async def no_session(kit: NodeAttempt) -> None:
     given=_UP,
     when="a run names a session that is not there, and later one requires it",
     expect="that both run",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def session(kit: NodeAttempt) -> None:
     edge, id = await kit.registered(), kit.name("s")
@@ -134,7 +134,7 @@ async def session(kit: NodeAttempt) -> None:
     given=_WORKING,
     when="it is cancelled, without an action, and cancelled again",
     expect="one cancelled, and nothing more",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def cancelled(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -154,7 +154,7 @@ async def cancelled(kit: NodeAttempt) -> None:
     when="cancel names a run that is not there, or an unknown action",
     expect="error not_found, and invalid_argument, each in a message that begins with the run_id; "
     "and the run goes on",
-    source="iop, Runs; Refusals",
+    source="iop 1, Runs; Refusals",
 )
 async def bad_cancel(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -172,7 +172,7 @@ async def bad_cancel(kit: NodeAttempt) -> None:
     given="two runs of one session that go on, and one of another",
     when="the session is terminated, and terminated again",
     expect="cancelled for its runs, and not for the other; and error session_not_found",
-    source="iop, Runs; Sessions and commands",
+    source="iop 1, Runs; Sessions and commands",
 )
 async def terminated(kit: NodeAttempt) -> None:
     edge, id = await kit.registered(), kit.name("s")
@@ -195,7 +195,7 @@ async def terminated(kit: NodeAttempt) -> None:
     given=_UP,
     when="command has another type, or none",
     expect='"unsupported command type 7" and "… 0" as error of the response, with its request_id',
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def unsupported(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -212,11 +212,11 @@ async def unsupported(kit: NodeAttempt) -> None:
     given=_UP,
     when="command asks for USAGE_STATUS",
     expect="a response with its request_id and type, and usage_status or an error",
-    source="iop, Runs",
+    source="iop 1, Runs",
 )
 async def usage(kit: NodeAttempt) -> None:
     edge, id = await kit.registered(), kit.name("q")
-    await edge.say(w.NodeCommandRequest(id, USAGE, kit.given.adapter, kit.given.target))
+    await edge.say(w.NodeCommandRequest(id, USAGE, kit.given.adapter, kit.given.run_target))
     answer = await edge.until(w.NodeCommandResponse, lambda _: True)
     expect_equal((answer.request_id, answer.type), (id, USAGE), "request_id and type")
     if answer.usage_status is None and not answer.error:
@@ -228,7 +228,7 @@ async def usage(kit: NodeAttempt) -> None:
     given="a run with a timeout_sec of 1 that goes on",
     when="the second has gone by",
     expect="an error event that begins with timeout",
-    source="iop, Events",
+    source="iop 1, Events",
 )
 async def timed_out(kit: NodeAttempt) -> None:
     edge = await kit.registered()
@@ -243,7 +243,7 @@ async def timed_out(kit: NodeAttempt) -> None:
     given="a node whose configuration has a workspace_root, and enables one adapter",
     when="a run has a workspace outside of it, and another one names another adapter",
     expect='one error event each: "workspace_outside_root: …" and "unsupported_adapter: …"',
-    source="iop, Config push; Configuration",
+    source="iop 1, Config push; Configuration",
 )
 async def configured(kit: NodeAttempt) -> None:
     root = w.NodeRuntimeConfig(workspace_root="/tmp")
@@ -261,7 +261,7 @@ async def configured(kit: NodeAttempt) -> None:
     given="a node whose configuration has a concurrency of 1, with a run that goes on",
     when="another run is asked for",
     expect="that it starts once the first has ended",
-    source="iop, Config push",
+    source="iop 1, Config push",
 )
 async def one_at_a_time(kit: NodeAttempt) -> None:
     runtime = w.NodeRuntimeConfig(concurrency=1)
@@ -281,7 +281,7 @@ async def one_at_a_time(kit: NodeAttempt) -> None:
     when="the node is registered again",
     expect="that the run is not forgotten: its earlier events come again with their gateway.seq, "
     "and it can be cancelled",
-    source="iop, Resume",
+    source="iop 1, Resume",
 )
 async def resumed(kit: NodeAttempt) -> None:
     edge = await kit.registered()

@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import attrs
 import pytest
 
 from fleetgate.gateway.cli import main
 from fleetgate.gateway.tck import cli
+from fleetgate.gateway.tck.kits import all_kits
+from fleetgate.gateway.tck.requirement import Kit
 
 FAKE = f"{sys.executable} -P -m fleetgate fake"
 
@@ -38,6 +41,13 @@ def test_a_command_line_that_makes_no_sense(
 ) -> None:
     assert cli.run(words) == cli.USAGE
     assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kit", all_kits(), ids=[kit.prefix for kit in all_kits()])
+def test_each_kit_says_what_it_must_be_given(kit: Kit) -> None:
+    text = cli.make_parser(kit).format_help()
+    assert "--target ADDRESS" in text
+    assert all(f"--{name.replace('_', '-')}" in text for name in attrs.fields_dict(kit.given))
 
 
 @pytest.mark.parametrize("address", ["nonsense", "ws://", "unix:"])
