@@ -95,6 +95,15 @@ constraints:
 interop *args:
     {{ bin }}/python -P tools/interop.py {{ args }}
 
+# the examples in other languages, where their toolchains are; names of some
+examples *args:
+    {{ bin }}/python -P tools/examples.py {{ args }}
+
+# write into the pages what stands in examples/ and in the code
+pages:
+    {{ bin }}/python -P tools/reference.py
+    {{ bin }}/python -P tools/pages.py
+
 # record the transcripts of tests/transcripts anew, between our own fakes
 transcripts:
     {{ bin }}/python -P tools/transcripts.py
