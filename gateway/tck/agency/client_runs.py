@@ -185,12 +185,12 @@ async def reattached(kit: ClientAttempt) -> None:
 
 
 async def _attached_again(daemon: Daemon, start: Any) -> Any:
-    """From where it attaches, the run being in the list."""
+    """From where it attaches, the run being in the list. It may ask for older ones of its, too."""
     while True:
         request = await daemon.request("attach_run")
         if request["type"] == "list_runs":
             await daemon.reply(request, "runs", runs=[snapshot(start, latestSequence=2)])
-        elif request["type"] == "attach_run":
+        elif request["type"] == "attach_run" and request.get("run_id") == start["run_id"]:
             return request.get("after_sequence")
         else:
             await daemon.reply_idly(request)

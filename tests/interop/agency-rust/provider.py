@@ -74,6 +74,13 @@ def listen() -> None:
     result("listened")
 
 
+def two() -> None:
+    """Takes two messages."""
+    for _ in range(2):
+        delta("text", f"heard: {heard()}")
+    result("both")
+
+
 def main() -> None:
     words = sys.argv[1:]
     prompt = heard() if "stream-json" in words[words.index("-p") + 1 : 4] else words[1]
@@ -86,6 +93,8 @@ def main() -> None:
             ask()
         case ["listen"]:
             listen()
+        case ["two"]:
+            two()
         case ["count", number]:
             for at in range(int(number)):
                 delta("text", f"{at}\n")
