@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
@@ -21,11 +22,19 @@ class RegistryError(Exception):
     """Two protocols want one name, or an entry point is no adapter."""
 
 
-def builtin() -> tuple[Adapter, ...]:
-    """The protocols that ship with the gateway."""
-    from fleetgate.protocols import agency, iop, kodelet, rvbox
+BUILTIN: Final = ("agency", "iop", "kodelet", "rvbox")
+"""The protocols that ship with the gateway. Each has a package of its name."""
 
-    return (agency.ADAPTER, iop.ADAPTER, kodelet.ADAPTER, rvbox.ADAPTER)
+
+def builtin() -> tuple[Adapter, ...]:
+    """Their adapters."""
+    return tuple(map(builtin_adapter, BUILTIN))
+
+
+def builtin_adapter(name: str) -> Adapter:
+    """One of them. The others are not imported."""
+    adapter: Adapter = import_module(f"fleetgate.protocols.{name}").ADAPTER
+    return adapter
 
 
 def adapters(extra: Iterable[EntryPoint] | None = None) -> Mapping[str, Adapter]:

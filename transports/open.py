@@ -17,7 +17,6 @@ from fleetgate.transports.stdio import StdioDialer, open_stdio_listener
 from fleetgate.transports.tcp import TcpDialer, open_tcp_listener
 from fleetgate.transports.tls import TlsDialer, check_tls_files, open_tls_listener
 from fleetgate.transports.unix import UnixDialer, check_path, open_unix_listener
-from fleetgate.transports.websocket import open_websocket_dialer, open_websocket_listener
 
 _OpenListener: TypeAlias = Callable[[Address, Options], AbstractAsyncContextManager[Listener]]
 _OpenDialer: TypeAlias = Callable[[Address, Options], AbstractAsyncContextManager[Dialer]]
@@ -54,12 +53,28 @@ def _open_grpc_dialer(address: Address, options: Options) -> AbstractAsyncContex
     return opened
 
 
+def _open_websocket_listener(
+    address: Address, options: Options
+) -> AbstractAsyncContextManager[Listener]:
+    from fleetgate.transports.websocket import open_websocket_listener  # not for nothing: 50 ms
+
+    return open_websocket_listener(address, options)
+
+
+def _open_websocket_dialer(
+    address: Address, options: Options
+) -> AbstractAsyncContextManager[Dialer]:
+    from fleetgate.transports.websocket import open_websocket_dialer
+
+    return open_websocket_dialer(address, options)
+
+
 _LISTENERS: Final[dict[str, _OpenListener]] = {
     "unix": open_unix_listener,
     "tcp": open_tcp_listener,
     "tls": open_tls_listener,
-    "ws": open_websocket_listener,
-    "wss": open_websocket_listener,
+    "ws": _open_websocket_listener,
+    "wss": _open_websocket_listener,
     "grpc": _open_grpc_listener,
     "grpcs": _open_grpc_listener,
     "stdio": open_stdio_listener,
@@ -70,8 +85,8 @@ _DIALERS: Final[dict[str, _OpenDialer]] = {
     "unix": _plain(UnixDialer),
     "tcp": _plain(TcpDialer),
     "tls": _plain(TlsDialer),
-    "ws": open_websocket_dialer,
-    "wss": open_websocket_dialer,
+    "ws": _open_websocket_dialer,
+    "wss": _open_websocket_dialer,
     "grpc": _open_grpc_dialer,
     "grpcs": _open_grpc_dialer,
     "stdio": _plain(StdioDialer),

@@ -20,7 +20,7 @@ from fleetgate.gateway.fakes.links import FakeLinks
 from fleetgate.gateway.fakes.running import Around
 from fleetgate.gateway.local.script import ECHO, Script, load_script
 from fleetgate.gateway.logs import LEVELS, Log
-from fleetgate.gateway.registry import adapters
+from fleetgate.gateway.registry import builtin_adapter
 from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
 
@@ -156,7 +156,7 @@ def check_entry(option: str, entry: Entry) -> None:
 
     Raises: `BadOption`, with the form that is wanted.
     """
-    side = entry.side(adapters(())[entry.protocol])
+    side = entry.side(builtin_adapter(entry.protocol))
     try:
         options = options_of(entry, side.carriage(entry.settings))
         check_address(entry.address, options, listener=entry.listens)

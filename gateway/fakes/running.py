@@ -32,7 +32,7 @@ from fleetgate.gateway.observe import Counters, EntryObserver, GatewayObserver, 
 from fleetgate.gateway.recording.backlog import Backlog
 from fleetgate.gateway.recording.onlookers import Onlookers
 from fleetgate.gateway.recording.recorder import CannotRecord, open_recorder
-from fleetgate.gateway.registry import adapters
+from fleetgate.gateway.registry import builtin_adapter
 from fleetgate.gateway.render import Line, encode
 from fleetgate.gateway.settings import LogLevel
 from fleetgate.protocols.api import Adapter, Connection
@@ -190,7 +190,7 @@ async def at_work(
 
     Raises: what is in `LOCAL_CAUSES`, perhaps in groups of one.
     """
-    known = adapters(())
+    known = {around.entry.protocol: builtin_adapter(around.entry.protocol)}
 
     def tell(worker: WorkerStatus) -> None:
         if worker.info.pool != LOCAL:

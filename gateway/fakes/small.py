@@ -24,7 +24,7 @@ from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.house import House, HouseObserver, router_of
 from fleetgate.gateway.keeper import Wrap, bare
-from fleetgate.gateway.registry import adapters, open_journal
+from fleetgate.gateway.registry import builtin_adapter, open_journal
 from fleetgate.gateway.settings import GatewaySettings
 from fleetgate.protocols.api import Adapter, Connection, Side
 from fleetgate.protocols.carriage import Carriage
@@ -82,7 +82,7 @@ async def open_small(
     Raises: `JournalError`, `ListenFailed`, `AddressError`.
     """
     local: Mapping[str, frozenset[InputKind]] = {LOCAL: inputs}
-    known, clock = {name: _eager(each) for name, each in adapters(()).items()}, Clock()
+    known, clock = {entry.protocol: _eager(builtin_adapter(entry.protocol))}, Clock()
     if connect is not None:
         known[entry.protocol] = _connecting(known[entry.protocol], entry.facing, connect)
     config = config_of(entry, name, journal)

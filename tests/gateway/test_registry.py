@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from fleetgate.core.journal.api import JournalError
-from fleetgate.gateway.registry import RegistryError, adapters, builtin, open_journal
+from fleetgate.gateway.registry import BUILTIN, RegistryError, adapters, builtin, open_journal
 from fleetgate.transports.framing import FRAMINGS
 
 
@@ -52,3 +54,28 @@ async def test_journals_are_opened_by_their_url(tmp_path: Path) -> None:
         with pytest.raises(JournalError):
             async with open_journal(url):
                 pass
+
+
+def test_a_fake_imports_its_own_protocol_and_no_carriage_that_it_does_not_use(
+    tmp_path: Path,
+) -> None:
+    words = ["agency-daemon", "--socket", str(tmp_path / "d" / "s")]
+    program = (
+        "import sys; from fleetgate.gateway.fakes.cli import run\n"
+        f"assert run({words}) == 0\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = set(done.stderr.split())
+    assert "fleetgate.protocols.agency.northbound" in modules
+    assert {f"fleetgate.protocols.{name}" for name in BUILTIN} & modules == {
+        "fleetgate.protocols.agency"
+    }
+    others = {"trio_websocket", "trio_asyncio", "grpclib", "h2", "httpx"}
+    assert others & modules == set()
