@@ -16,6 +16,10 @@ import trio
 
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
+ABNORMAL_CLOSURE: Final = 1006
+"""RFC 6455, 7.1.5: what a carriage with close codes says of a link that ended without one. It never
+crosses a wire, so nobody can close a link with it."""
+
 
 @attrs.frozen(slots=True)
 class Opening:

@@ -17,6 +17,7 @@ import trio
 
 from fleetgate.transports.address import Address
 from fleetgate.transports.api import (
+    ABNORMAL_CLOSURE,
     Dialer,
     DialFailed,
     DialRefused,
@@ -178,7 +179,7 @@ class MemoryLink(Link):
 
 def _farewell(code: int | None, reason: str) -> _End:
     if code is None:
-        return _End("the link ended without a close", 1006)
+        return _End("the link ended without a close", ABNORMAL_CLOSURE)
     return _End(f"the peer closed with code {code}: {reason}", code)
 
 

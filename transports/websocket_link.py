@@ -15,6 +15,7 @@ from trio_websocket import ConnectionClosed, WebSocketConnection
 from wsproto.frame_protocol import FrameProtocol
 
 from fleetgate.transports.api import (
+    ABNORMAL_CLOSURE,
     FrameRefused,
     FrameTooLong,
     LinkBroken,
@@ -249,8 +250,8 @@ class Carrier:
         fault, closed = self.tap.fault, self.socket.closed if self.socket is not None else None
         if fault is not None:
             return LinkBroken(fault.text, fault.code)
-        if closed is None or closed.code == 1006:
-            return LinkBroken("the connection ended without a closing handshake", 1006)
+        if closed is None or closed.code == ABNORMAL_CLOSURE:
+            return LinkBroken("the connection ended without a closing handshake", ABNORMAL_CLOSURE)
         if not self.tap.guard.peer_closed:
             return LinkBroken(_LOCAL.get(closed.code, "the link was closed"), closed.code)
         if closed.code in IN_ORDER:

@@ -10,8 +10,6 @@ from fleetgate.gateway.render import Line
 FORMAT: Final = 1
 """Raised when a reader of the old form would misunderstand the new one."""
 
-SIDES: Final = ("controller", "worker")
-
 MAX_LINE: Final = 256 << 20
 """Bytes of a line: the largest frame of any protocol, as base64 and decoded, and then some."""
 

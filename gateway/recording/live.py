@@ -38,10 +38,9 @@ class Place:
 
 def entry_of(adapter: Adapter, side: Speaker, place: Place) -> Entry:
     """The entry that would play `side` there, with the protocol's defaults."""
-    facing = "north" if side == "worker" else "south"
     played = adapter.northbound if side == "worker" else adapter.southbound
     return Entry(
-        "north" if facing == "north" else "south",
+        "north" if side == "worker" else "south",
         "replay",
         adapter.name,
         place.address,

@@ -13,6 +13,7 @@ from fleetgate.gateway.recording.onlookers import Onlookers
 from fleetgate.protocols.api import Adapter
 from fleetgate.protocols.explaining import other
 from fleetgate.transports.api import (
+    ABNORMAL_CLOSURE,
     Dialer,
     Link,
     LinkBroken,
@@ -38,7 +39,6 @@ class Between:
         self._adapter = adapter
         self._onlookers = onlookers
         self._there = there
-        self._count = 0
 
     async def serve(self, here: Place, bound: Callable[[str], None]) -> None:
         """Carry links until cancelled. `bound` is told the address with the real port.
@@ -111,9 +111,7 @@ async def _pump(source: Link, target: Link, asks_once: bool, both: trio.CancelSc
         if asks_once:
             return
     except LinkBroken as error:
-        code = error.code
-        if code == 1006:  # made up by the carriage: nobody can send it
-            code = None
+        code = None if error.code == ABNORMAL_CLOSURE else error.code
     except LinkClosed:
         return  # the other way has ended, and ends this one
     except LinkError:

@@ -11,7 +11,6 @@ import trio
 from trio.testing import MockClock
 
 from fleetgate.transports.api import Link, LinkBroken, Options
-from fleetgate.transports.faults import Trickling
 from fleetgate.transports.grpc_testing import ASK, TALK, talking
 from fleetgate.transports.memory import memory_link_pair
 from fleetgate.transports.tap import Crossed, Crossing, Frames, Over, TappedLink
@@ -122,8 +121,18 @@ def test_what_is_kept_is_bounded_in_frames_and_in_bytes() -> None:
     assert kept.left_out == 8
 
 
+class Slow(TappedLink):
+    def __init__(self, link: Link) -> None:
+        super().__init__(link, Frames())
+        self.pieces: list[int | None] = []
+
+    def trickle(self, piece: int | None) -> None:
+        self.pieces.append(piece)
+
+
 def test_a_tap_trickles_where_its_link_does() -> None:
     near, _ = memory_link_pair()
-    link = TappedLink(near, Frames())
-    assert isinstance(link, Trickling)
-    link.trickle(1)  # there are no bytes here, and nothing happens
+    TappedLink(near, Frames()).trickle(1)  # there are no bytes here, and nothing happens
+    slow = Slow(near)
+    TappedLink(slow, Frames()).trickle(1)
+    assert slow.pieces == [1]
