@@ -1,7 +1,17 @@
 """What crossed links, written down and played again.
 
-A *recording* is a file of JSON lines: a header, then *items* in the order in which they happened:
-a link comes up, a *frame* crosses, one end is over. Frames are kept without secrets. A *witness*
-puts one link into items, a *recorder* writes those of all links to a file. A *replay* plays one
-side of a recording against a live peer, and tells the first *difference*.
+recording
+    A file of JSON lines: a header, then items, in the order in which they happened.
+item
+    A link comes up, a frame crosses, one end is over. Frames are kept without secrets.
+onlookers
+    They put a tap on each link, and give the items of all of them to sinks, numbered.
+witness
+    Puts one link into items.
+recorder
+    A sink that writes items to a file, and never holds up what is recorded.
+replay
+    Plays one side of a recording against a live peer, with the names and times of now.
+manner
+    How close the peer must keep to what was recorded. The first difference ends the replay.
 """

@@ -33,7 +33,8 @@ NOTHING_THERE: Final = Nothing()
 @attrs.frozen(slots=True)
 class Difference:
     """The first thing that is not as it was. `frame` is the number of the recorded frame, `name`
-    what it is; `path` leads to the value within its message, and is empty for all of it."""
+    what it is; `path` leads to the value within its message, and is empty for all of it. Of a link
+    that does not come up or end as it did, `frame` is 0 and `name` says which."""
 
     frame: int
     name: str
@@ -43,7 +44,8 @@ class Difference:
 
     def __str__(self) -> str:
         where = f" at {self.path}" if self.path else ""
-        return f"frame {self.frame} ({self.name}){where}: expected {self.expected}, got {self.got}"
+        what = f"frame {self.frame} ({self.name})" if self.frame else self.name
+        return f"{what}{where}: expected {self.expected}, got {self.got}"
 
 
 def shown(value: Any) -> str:

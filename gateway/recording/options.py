@@ -13,15 +13,13 @@ from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.config_entries import SecretUnreadable
 from fleetgate.gateway.recording.reading import Unusable
 from fleetgate.gateway.recording.recorder import CannotRecord
-from fleetgate.transports.api import AddressError, LinkError, ListenFailed, TlsFiles
+from fleetgate.transports.api import AddressError, LinkError, TlsFiles
 
 _T = TypeVar("_T")
 
 OK: Final = 0
-DIFFERS: Final = 1
 BAD: Final = 2
 """The command line, or the recording, makes no sense."""
-UNREACHABLE: Final = 3
 
 _KNOWN: Final = (LinkError, AddressError, Unusable, CannotRecord, SecretUnreadable)
 
@@ -40,8 +38,9 @@ def tls_of(arguments: argparse.Namespace, address: str) -> TlsFiles | None:
     return files if encrypted and files != TlsFiles() else None
 
 
-def run_work(command: str, work: Callable[[], Awaitable[int]]) -> int:
-    """Run a command to its end; answers its exit code. What stops it is said on standard error."""
+def run_work(command: str, work: Callable[[], Awaitable[int]], otherwise: int) -> int:
+    """Run a command to its end; answers its exit code. What stops it is said on standard error, and
+    is `BAD`, or `otherwise` where nothing is wrong with what was asked for."""
     try:
         return trio.run(work)
     except (*_KNOWN, BaseExceptionGroup) as group:
@@ -49,6 +48,4 @@ def run_work(command: str, work: Callable[[], Awaitable[int]]) -> int:
         if not isinstance(error, _KNOWN):
             raise
         sys.stderr.write(f"gateway {command}: {error}\n")
-        local = isinstance(error, AddressError | Unusable)
-        refused = isinstance(error, LinkError) and not isinstance(error, ListenFailed)
-        return BAD if local else UNREACHABLE if refused else DIFFERS
+        return BAD if isinstance(error, AddressError | Unusable) else otherwise

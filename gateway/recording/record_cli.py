@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import trio
 
@@ -20,6 +21,8 @@ from fleetgate.gateway.recording.record import Between
 from fleetgate.gateway.recording.recorder import open_recorder
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.render import encode
+
+CANNOT_START: Final = 1
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -51,7 +54,7 @@ def run(argv: Sequence[str]) -> int:
         hint = nearest(arguments.protocol, known)
         sys.stderr.write(f"gateway record: no protocol is named {arguments.protocol}; {hint}\n")
         return BAD
-    return run_work("record", partial(_record, arguments))
+    return run_work("record", partial(_record, arguments), CANNOT_START)
 
 
 async def _record(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from fleetgate.gateway.recording.comparing import (
 from fleetgate.gateway.recording.names import Names, Renewal
 from fleetgate.gateway.recording.reading import End, Frame, Item, LinkUp, Recording, Unusable
 from fleetgate.protocols.explaining import Explained, Explainer, Showing, Speaker, Whence, other
-from fleetgate.transports.api import Link, LinkBroken, LinkError
+from fleetgate.transports.api import ABNORMAL_CLOSURE, Link, LinkBroken, LinkError
 
 Open: TypeAlias = Callable[[LinkUp], Awaitable[Link]]
 """Brings about a link that was recorded: dials it, or waits until the peer has."""
@@ -247,7 +247,7 @@ class Replay:
                 return
             got = f"it is broken: {line.ended}"
         wanted = "its end" if end.code in IN_ORDER else f"its end with code {end.code}"
-        raise _Differs(Difference(self._played, f"link {end.link}", "", wanted, got))
+        raise _Differs(Difference(0, f"link {end.link}", "", wanted, got))
 
     def _rest(self, line: _Line) -> list[Explained]:
         return [each for each in line.came if self._strict or each.name not in self._idle]
@@ -268,6 +268,6 @@ def _ends_alike(end: End, live: Exception) -> bool:
     one only where the carriage makes one up."""
     if not isinstance(live, LinkBroken):
         return not end.broken
-    if live.code is None or live.code == 1006:
+    if live.code in (None, ABNORMAL_CLOSURE):
         return end.broken
-    return end.code == live.code or (end.broken and end.code in (None, 1006))
+    return end.code == live.code or (end.broken and end.code in (None, ABNORMAL_CLOSURE))

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import attrs
 
@@ -13,10 +14,13 @@ from fleetgate.gateway.command_line import Intermixed, seconds
 from fleetgate.gateway.fakes.options import GivenToken
 from fleetgate.gateway.recording.comparing import Manner
 from fleetgate.gateway.recording.live import Place, open_live
-from fleetgate.gateway.recording.options import BAD, DIFFERS, OK, add_tls, run_work, tls_of
+from fleetgate.gateway.recording.options import BAD, OK, add_tls, run_work, tls_of
 from fleetgate.gateway.recording.playing import Wanted, play, read_part
 from fleetgate.gateway.recording.replay import PATIENCE, Played
 from fleetgate.gateway.render import encode
+
+DIFFERS: Final = 1
+UNREACHABLE: Final = 3
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -26,7 +30,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="Play one side of a recording against a live peer, and tell the first thing "
         "that it says otherwise. Names and times of then become those of now.",
         epilog="Exit codes: 0 all as recorded, 1 a difference, 2 the command line or the "
-        "recording makes no sense, 3 the peer cannot be reached.",
+        "recording makes no sense, 3 the peer cannot be reached, or not be waited for there.",
     )
     parser.add_argument("file", metavar="FILE")
     parser.add_argument(
@@ -59,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
         arguments = make_parser().parse_args(argv)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
-    return run_work("replay", partial(_play, arguments))
+    return run_work("replay", partial(_play, arguments), UNREACHABLE)
 
 
 async def _play(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from fleetgate.gateway.recording.options import BAD, UNREACHABLE, add_tls, run_work, tls_of
+from fleetgate.gateway.recording.options import BAD, add_tls, run_work, tls_of
 from fleetgate.gateway.recording.reading import Unusable
 from fleetgate.gateway.recording.recorder import CannotRecord
 from fleetgate.transports.api import AddressError, DialFailed, ListenFailed, TlsFiles
@@ -17,9 +17,9 @@ from fleetgate.transports.api import AddressError, DialFailed, ListenFailed, Tls
     [
         (Unusable("no recording"), BAD),
         (AddressError("no address"), BAD),
-        (DialFailed("nobody"), UNREACHABLE),
-        (ListenFailed("taken"), 1),
-        (CannotRecord("full"), 1),
+        (DialFailed("nobody"), 7),
+        (ListenFailed("taken"), 7),
+        (CannotRecord("full"), 7),
     ],
 )
 @pytest.mark.parametrize("grouped", [True, False])
@@ -29,7 +29,7 @@ def test_what_stops_a_command_is_said_and_has_a_code(
     async def work() -> int:
         raise ExceptionGroup("", [error]) if grouped else error
 
-    assert run_work("replay", work) == code
+    assert run_work("replay", work, 7) == code
     assert capsys.readouterr().err == f"gateway replay: {error}\n"
 
 
@@ -38,7 +38,7 @@ def test_a_fault_of_ours_is_not_hidden() -> None:
         raise ExceptionGroup("", [KeyError("x")])
 
     with pytest.raises(ExceptionGroup):
-        run_work("replay", work)
+        run_work("replay", work, 7)
 
 
 def test_certificates_count_where_the_address_is_encrypted() -> None:

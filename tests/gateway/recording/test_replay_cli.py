@@ -20,7 +20,7 @@ def test_a_peer_that_does_not_come_is_a_difference(
     assert run([str(AGENCY), *words]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"listening at unix:{tmp_path}/s"
-    assert said[1].endswith("frame 0 (link 1): expected a link, got nothing within 0.05 s")
+    assert said[1].endswith("link 1: expected a link, got nothing within 0.05 s")
     assert run([str(AGENCY), *words, "--json"]) == 1
     ready, played = map(json.loads, capsys.readouterr().out.splitlines())
     assert ready == {"event": "ready", "address": f"unix:{tmp_path}/s"}
@@ -32,6 +32,7 @@ def test_a_peer_that_does_not_come_is_a_difference(
     ("words", "code", "said"),
     [
         (("--as", "client", "--connect", "unix:/nowhere/s"), 3, "cannot be reached"),
+        (("--as", "daemon", "--listen", f"unix:{AGENCY}/s"), 3, "is no directory"),
         (("--as", "client", "--listen", "unix:/nowhere/s"), 2, "say --connect"),
         (("--as", "daemon", "--connect", "unix:/nowhere/s"), 2, "say --listen"),
         (("--as", "nobody", "--connect", "unix:/nowhere/s"), 2, "no such side"),
