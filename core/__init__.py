@@ -16,9 +16,11 @@ link
     link is a connection, and nothing that this room knows.)
 journal
     Where a run's sequence and its row are durable. Followers are positions in it.
+forgotten
+    Of a run that has ended: no longer kept. It goes whole, and its id is free again.
 
 The values and rules (`ids`, `json`, `events`, `commands`, `errors`, `answers`,
 `worker`, `run`, `session`, `sequence`) wait for nothing, read no clock and draw no
-lots. The engine beside them (`hub` and its helpers, `routing`, `journal`) is trio,
+lots. The engine beside them (`hub` and its helpers, `routing`, `retention`, `journal`) is trio,
 and knows no protocol's format.
 """

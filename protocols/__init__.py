@@ -9,6 +9,9 @@ connection
 step
     What a connection wants done: `Send` this frame, `Submit` this command,
     `Record` these events. The driver in the gateway performs it.
+short way
+    What a connection may have beside that for plain reports of one run, which come and go in bulk
+    and without a step each (`bulk.py`). It changes what a frame costs, and nothing else.
 explainer
     Shows a link's frames to people: their names, their members as JSON, without secrets.
 northbound, southbound
@@ -16,6 +19,7 @@ northbound, southbound
     the controller.
 
 A folder reads in this order: `wire`, `codec`, `state` (which message may come when),
-`translate` (wire to core and back), `northbound`, `southbound`. No folder knows
-another: a bridge is one's translation into the core and another's out of it.
+`translate` (wire to core and back), `northbound`, `southbound`; `settings` has what a config may
+say, `explain` its explainer. No folder knows another: a bridge is one's translation into the core
+and another's out of it.
 """

@@ -1,8 +1,8 @@
 """The queue before a journal: order, group commits, bounds, and what failing commits mean.
 
-Both journals here are this class and a place to put rows. One task, `run`, takes what
-waits, has it stored, and answers; there is never more than one commit at a time, and
-while it lasts the next one gathers.
+A journal is this class and a place to put rows. One task, `run`, takes what waits, has it
+stored, and answers (or has `threaded`'s thread do the first two); there is never more than one
+commit at a time, and while it lasts the next one gathers.
 """
 
 from __future__ import annotations
