@@ -39,7 +39,7 @@ def kit_of(protocol: str, side: str) -> Kit:
     kits = kits_of(protocol)
     if side not in kits:
         sides = " or ".join(kits)
-        raise NoSuchKit(f"the target of an {protocol} kit is a {sides}, not {side!r}")
+        raise NoSuchKit(f"a target of {protocol} is a {sides}, not {side!r}")
     return kits[side]
 
 

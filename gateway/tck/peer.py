@@ -6,13 +6,14 @@ Every wait has a bound; what does not come in time, or comes and should not, is 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 import attrs
 import trio
 
 from fleetgate.gateway.tck.seen import Seen, Show, shown
 from fleetgate.transports.api import FrameRefused, Link, LinkBroken
+from fleetgate.transports.faults import Trickling
 
 _PEER_CLOSED: Final = "the peer closed"
 """How a link's error begins where the code in it is the peer's."""
@@ -42,15 +43,6 @@ class Patience:
     protocol has it make."""
     whole: float = 120.0
     """For one requirement."""
-
-
-@runtime_checkable
-class Trickling(Protocol):
-    """A link over a byte stream."""
-
-    def trickle(self, piece: int | None) -> None:
-        """Read and write at most `piece` bytes at a time."""
-        ...
 
 
 @attrs.frozen(slots=True)

@@ -16,8 +16,8 @@ import trio
 from trio.testing import memory_stream_pair
 
 from fleetgate.gateway.tck.attempt import Target
-from fleetgate.gateway.tck.peer import Trickling
 from fleetgate.transports.api import Link, LinkBroken, LinkClosed, LinkStatistics, Opening
+from fleetgate.transports.faults import Trickling
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
 
 Change: TypeAlias = Callable[[bytes], Sequence[bytes]]

@@ -306,7 +306,6 @@ class Either(Connection):
     """A link whose kind its path tells: a node's link, or a call of EdgeControl."""
 
     def __init__(self, link: Connection, call: ControlCall) -> None:
-        self._link = link
         self._call = call
         self._inner = link
 

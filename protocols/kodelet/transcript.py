@@ -37,7 +37,6 @@ class Transcript:
         self._room = {"said": limit, "answer": limit}
         self._parts: dict[str, list[str]] = {"said": [], "answer": []}
         self._decoders = {stream: _utf8("replace") for stream in Stream}
-        self._command = ""
 
     @property
     def said(self) -> str:

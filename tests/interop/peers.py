@@ -78,10 +78,6 @@ class Peer(Program):
             self._take()
         return [line for line in self._events if members.items() <= line.items()]
 
-    def wait(self) -> int:
-        """Wait until it has ended by itself; its exit code."""
-        return self.child.wait(PATIENCE)
-
     def end(self) -> int:
         """Close its input, and wait for its end; its exit code."""
         self.close()

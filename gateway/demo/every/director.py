@@ -42,7 +42,6 @@ class EveryDirector:
         self._home = home
         self._lines: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         self._answers: dict[tuple[str, str], dict[str, Any]] = {}
-        self._workers: set[str] = set()
         self._news = News(PATIENCE, self._still)
         self._killed = False
         self.restarts = 0
