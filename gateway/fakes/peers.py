@@ -240,9 +240,11 @@ class KodeletControlPlane(Controller):
     ) -> Any:
         """Call a tool; its result. With `updates` each is an event `update`, which `expect` finds;
         after `within` seconds it is given up. `id` is for `abort`."""
-        asked = {"run": run, "call": call, "tool": tool, "input": input, "updates": updates}
+        asked: dict[str, Any] = {"run": run, "call": call, "tool": tool, "input": input}
         timeout = round(within * 1000)
-        return (await self._ask("tool", id=id, timeoutMs=timeout, **asked))["result"]
+        return (await self._ask("tool", id=id, updates=updates, timeoutMs=timeout, **asked))[
+            "result"
+        ]
 
     async def cancel(
         self,
