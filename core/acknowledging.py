@@ -9,6 +9,7 @@ import attrs
 from fleetgate.core.ids import RunId
 from fleetgate.core.journal.api import Done
 from fleetgate.core.ledger import Ledger
+from fleetgate.core.passages import ACKNOWLEDGED
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import acknowledge
 from fleetgate.core.slots import Slot
@@ -28,9 +29,11 @@ class Acknowledging:
         """
         slot = self._ledger.slots.get(id)
         if slot is None:
-            await self._ledger.change_ended(id, partial(_acknowledged, through))
+            _, after = await self._ledger.change_ended(id, partial(_acknowledged, through))
+            self._ledger.passages.mark(id, ACKNOWLEDGED, after.acknowledged)
             return
         slot.confirmed = acknowledge(slot.confirmed, slot.visible_seq, through)
+        self._ledger.passages.mark(id, ACKNOWLEDGED, slot.confirmed)
         self._put_latest(slot)
 
     def _put_latest(self, slot: Slot) -> None:
@@ -49,6 +52,11 @@ class Acknowledging:
 
         Raises: `RunNotFound`, `Unavailable`. Cancelled, it may or may not become durable.
         """
+        before, after = await self._acknowledge_durably(id, through)
+        self._ledger.passages.mark(id, ACKNOWLEDGED, after.acknowledged)
+        return before, after
+
+    async def _acknowledge_durably(self, id: RunId, through: int) -> tuple[Run, Run]:
         slot = self._ledger.slots.get(id)
         if slot is None:
             return await self._ledger.change_ended(id, partial(_acknowledged, through))

@@ -31,6 +31,7 @@ class Follower:
         self._journal = journal
         self._find = find
         self._run = run
+        self.began = after
         self._cursor = after
         self._slot: Slot | None = None
         self._all_read = False
@@ -45,6 +46,11 @@ class Follower:
         if self._slot is not None:
             self._slot.leave()
             self._slot = None
+
+    @property
+    def cursor(self) -> Seq:
+        """The number of the last event that was taken; before that, of the one it began behind."""
+        return self._cursor
 
     @property
     def caught_up(self) -> bool:

@@ -31,6 +31,7 @@ from fleetgate.core.follow import Follower
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import Journal, OpenRun, Pressure
 from fleetgate.core.json import Json
+from fleetgate.core.ladder import Ladders
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.leftovers import Leftovers
 from fleetgate.core.limits import Limits
@@ -78,7 +79,6 @@ class Hub:
     def __init__(self, journal: Journal, router: Router, clock: Clock, limits: Limits) -> None:
         self.router = router
         """May be replaced while running; runs that were accepted keep their route."""
-        self._clock = clock
         self._timers = Timers(clock)
         self._ledger = Ledger(journal, clock, limits, self._visible)
         self._acknowledging = Acknowledging(self._ledger)
@@ -110,7 +110,7 @@ class Hub:
         )
         self._denials = Denials(lambda link, pool: self.router.denies(link, pool), self._order)
         self.retention = Retention(self._ledger)
-        self._journal = journal
+        self.ladders = Ladders(self._ledger)
         self._nursery: trio.Nursery | None = None
 
     # --- commands
@@ -237,7 +237,7 @@ class Hub:
     def follow(self, run: RunId, after: Seq) -> Follower:
         """The committed events above `after` of a run that was accepted, and those to come. See
         `Follower`."""
-        return Follower(self._journal, self._ledger.slots.get, run, after)
+        return Follower(self._ledger.journal, self._ledger.slots.get, run, after)
 
     async def acknowledge(self, run: RunId, through: int) -> None:
         """The controller has the run's events up to `through`, clamped to the last.
@@ -304,16 +304,16 @@ class Hub:
 
     def pressure(self) -> Pressure:
         """How full the line to the journal is."""
-        return self._journal.pressure()
+        return self._ledger.journal.pressure()
 
     @property
     def has_room(self) -> bool:
         """Whether `wait_room` would wait for nothing."""
-        return self._journal.has_room
+        return self._ledger.journal.has_room
 
     async def wait_room(self) -> None:
         """Wait until the line to the journal is under its bound."""
-        await self._journal.wait_room()
+        await self._ledger.journal.wait_room()
 
     # --- what follows from a commit
 
@@ -357,15 +357,15 @@ class Hub:
 
     async def recover(self) -> None:
         """Take up what the journal holds. Called once, before anything else."""
-        now = self._clock()
-        for key, note in (await self._journal.notes("worker")).items():
+        now = self._ledger.clock()
+        for key, note in (await self._ledger.journal.notes("worker")).items():
             self._roster.workers[WorkerId(key)] = remembered(WorkerId(key), note, now)
         await self._crew.endings.recover()
-        for key, note in (await self._journal.notes("session")).items():
+        for key, note in (await self._ledger.journal.notes("session")).items():
             self._roster.sessions.remember(key, note)
-        for key, note in (await self._journal.notes("pace")).items():
+        for key, note in (await self._ledger.journal.notes("pace")).items():
             self._dispatcher.pace.limit(key, int(note))
-        for open_run in await self._journal.open_runs():
+        for open_run in await self._ledger.journal.open_runs():
             self._restore(open_run, await self._ledger.clock_of(open_run.run))
         for worker in self._roster.workers.values():
             self._crew.await_return(worker)

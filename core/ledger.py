@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-import attrs
 import trio
 
 from fleetgate.core.answers import RunList
@@ -35,7 +34,8 @@ from fleetgate.core.journal.api import (
     Write,
 )
 from fleetgate.core.limits import Limits
-from fleetgate.core.run import Run
+from fleetgate.core.passages import STORED, Passages
+from fleetgate.core.run import Run, stamped
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Clock
 
@@ -57,6 +57,7 @@ class Ledger:
         self.clock = clock
         self.limits = limits
         self.slots: dict[RunId, Slot] = {}
+        self.passages = Passages(clock)
         self.full = False
         """The journal has reached its size, and nothing of it may be forgotten."""
         self._visible = visible
@@ -294,7 +295,7 @@ class Ledger:
         if numbered:
             if source is not None and source.seq is not None:
                 slot.native_seq = source.seq
-            slot.run = _stamped(slot.run, source, now)
+            slot.run = stamped(slot.run, now, heard=source is not None)
 
     def _appended(
         self,
@@ -372,6 +373,7 @@ class Ledger:
             self._flag = trio.Event()
             dirty, self._dirty = self._dirty, {}
             for slot in dirty:
+                self.passages.mark(slot.run.id, STORED, slot.visible_seq)
                 slot.tell()
                 self._visible(slot)
 
@@ -382,16 +384,6 @@ def _unrecordable(event: Event, error: ValueError) -> Event:
     if isinstance(event, RunFinished):
         return RunFinished(Outcome(event.outcome.state, event.outcome.reason, text))
     return Diagnosed(text, "unrecordable")
-
-
-def _stamped(run: Run, source: Source | None, now: int) -> Run:
-    if source is not None and not run.accepted:
-        run = attrs.evolve(run, accepted=True)
-    if run.state is RunState.RUNNING and not run.started:
-        run = attrs.evolve(run, started=now)
-    if run.state.terminal and not run.ended:
-        run = attrs.evolve(run, ended=now)
-    return run
 
 
 def _nothing(error: Exception | None) -> None:

@@ -342,3 +342,15 @@ def _moved(run: Run, to: RunState) -> Run:
     if to not in TRANSITIONS[run.state]:
         raise IllegalTransition(f"run {run.id} cannot go from {run.state.value} to {to.value}")
     return run if run.state is to else attrs.evolve(run, state=to)
+
+
+def stamped(run: Run, now: int, *, heard: bool) -> Run:
+    """A run behind events that were recorded at `now`: when it was started and ended, and, where
+    its worker was `heard` of it, that it was accepted."""
+    if heard and not run.accepted:
+        run = attrs.evolve(run, accepted=True)
+    if run.state is S.RUNNING and not run.started:
+        run = attrs.evolve(run, started=now)
+    if run.state.terminal and not run.ended:
+        run = attrs.evolve(run, ended=now)
+    return run

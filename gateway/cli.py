@@ -134,6 +134,11 @@ def _add_reading(commands: Commands) -> None:
     runs = _add_asking(commands, "runs", "operate:run_runs", "list the open runs")
     runs.add_argument("--all", action="store_true", help="those that have ended, too")
     runs.add_argument("--link", metavar="NAME", help="only those of this northbound entry")
+    words = "say how far a run's events have got, or one of them"
+    explain = _add_asking(commands, "explain", "explain:run", words)
+    explain.add_argument("run", metavar="RUN")
+    explain.add_argument("seq", nargs="?", type=count, metavar="SEQ", help="the event's number")
+    explain.add_argument("--payload", action="store_true", help="what the event says, too")
 
 
 def _add_run(commands: Commands) -> None:

@@ -110,6 +110,7 @@ class Driver:
                 self._nursery = nursery
                 self._asking.start(nursery)
                 self._watch.entry = opening.link
+                self._followers.link = self._speaker.link = (opening.link, opening.peer)
                 self._call(partial(self._connection.opened, opening))
                 nursery.start_soon(self._writer.run)
                 nursery.start_soon(self._alarm.run, partial(self._call, self._connection.tick))

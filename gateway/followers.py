@@ -12,6 +12,7 @@ from fleetgate.core.events import Recorded
 from fleetgate.core.follow import Follower
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.passages import SENT
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.rights import ALL, Rights
 
@@ -39,6 +40,8 @@ class Followers:
     ) -> None:
         self._hub = hub
         self._rights = rights
+        self.link = ("", "")
+        """The entry and the peer that are told."""
         self._outbox = outbox
         self._give = deliver
         self._failed = failed
@@ -48,6 +51,7 @@ class Followers:
         self._scopes: dict[RunId, trio.CancelScope] = {}
         self._cursors: dict[RunId, Follower] = {}
         self._moved: trio.Event | None = None
+        hub.ladders.passages.tellers.add(self)
 
     def follow(self, nursery: trio.Nursery, run: RunId, after: Seq) -> None:
         """Deliver the run's events above `after`, in place of what was followed of it before.
@@ -60,6 +64,11 @@ class Followers:
         scope = self._scopes[run] = trio.CancelScope()
         follower = self._cursors[run] = self._hub.follow(run, after)
         nursery.start_soon(self._deliver, run, follower, scope)
+
+    def reached(self, run: RunId) -> tuple[int, int] | None:
+        """The number behind which a run is followed, and the one that was handed on last."""
+        follower = self._cursors.get(run)
+        return None if follower is None else (follower.began, follower.cursor)
 
     def unfollow(self, run: RunId) -> None:
         """Deliver no more of the run, from this moment on."""
@@ -98,8 +107,10 @@ class Followers:
             await self._fetching.acquire()
 
     async def _deliver_all(self, run: RunId, follower: Follower) -> None:
+        passages, point = self._hub.ladders.passages, (SENT, *self.link)
         try:
             await self._rights.check_run(self._hub, run)
+            passages.mark(run, point, follower.cursor)
             while True:
                 waited = await follower.wait()
                 await self._take_turn()
@@ -111,6 +122,7 @@ class Followers:
                     await trio.lowlevel.checkpoint_if_cancelled()
                     if batch:
                         self._give(batch)
+                        passages.mark(run, point, batch[-1].seq)
                 finally:
                     self._fetching.release()
                 self._tell()

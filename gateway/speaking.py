@@ -50,6 +50,8 @@ class Speaker:
         self._hub = hub
         self._reporter = reporter
         self._admitted: tuple[WorkerId, Epoch] | None = None
+        self.link = ("", "")
+        """The entry and the peer that speak."""
         self._records: list[tuple[RunId, Sequence[Heard]]] = []
         """What frames that came together report. It goes to the hub together, before anything
         else goes there and before this task waits: one entry in the journal's line costs about
@@ -63,6 +65,7 @@ class Speaker:
     def admitted(self, worker: WorkerId, epoch: Epoch) -> None:
         """The link was admitted."""
         self._admitted = (worker, epoch)
+        self._hub.ladders.passages.came(worker, epoch, *self.link)
 
     def fenced(self) -> None:
         """A newer link speaks for the worker now."""

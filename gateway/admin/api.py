@@ -8,6 +8,7 @@
 | `POST /v1/runs` | start one: `run` (its name, optional) and a spec |
 | `GET /v1/runs/RUN` | one run |
 | `GET /v1/runs/RUN/events?after=&follow=1` | its events, a JSON object a line |
+| `GET /v1/runs/RUN/life?seq=&payload=1` | how far its events are, or the way of one |
 | `POST /v1/runs/RUN/input` | `text` or `data_base64`, `newline` |
 | `POST /v1/runs/RUN/close` | end its input |
 | `POST /v1/runs/RUN/signal` | `signal` |
@@ -33,15 +34,21 @@ from fleetgate.core.errors import InvalidArgument, Refusal
 from fleetgate.core.events import RunFinished
 from fleetgate.core.follow import Follower
 from fleetgate.core.ids import RunId, Seq, WorkerId
+from fleetgate.core.ladder import Ladders
+from fleetgate.core.passages import SENT, Point
 from fleetgate.core.routing import OPERATOR
 from fleetgate.core.run import Run
 from fleetgate.gateway.admin import bodies
 from fleetgate.gateway.admin.http import Reply, Request, Send, Stream, error_reply
+from fleetgate.gateway.admin.life import event_life, ladder_line, run_life
 from fleetgate.gateway.config_reader import nearest
 from fleetgate.gateway.render import Line, encode, event_line, run_line, worker_line
 
 PAGE: Final = 500
 """Runs of one answer: a few hundred kilobytes."""
+
+READERS: Final[Point] = (SENT, OPERATOR, "the admin socket")
+"""What operators read, whoever they are."""
 
 STATUSES: Final[Mapping[str, int]] = {
     "invalid_argument": 400,
@@ -53,6 +60,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "run_ended": 409,
     "fenced": 409,
     "instance_conflict": 409,
+    "not_allowed": 403,
     "unsupported_input": 422,
     "not_accepted": 422,
     "no_route": 422,
@@ -73,6 +81,11 @@ class HubPort(Protocol):
 
     def follow(self, run: RunId, after: Seq) -> Follower:
         """As `Hub.follow`."""
+        ...
+
+    @property
+    def ladders(self) -> Ladders:
+        """As `Hub.ladders`."""
         ...
 
 
@@ -108,7 +121,9 @@ class Api:
             case ("GET", "v1", "runs"):
                 return await self._runs(request.query)
             case ("GET", "v1", "runs", run):
-                return Reply({"run": run_line(await self._run(RunId(run)))})
+                return Reply({"run": self._line(await self._run(RunId(run)))})
+            case ("GET", "v1", "runs", run, "life"):
+                return await self._life(RunId(run), request.query)
             case ("GET", "v1", "runs", run, "events"):
                 return await self._events(RunId(run), request.query)
             case ("POST", "v1", *rest):
@@ -151,7 +166,19 @@ class Api:
         if link is not None and not answer.runs:
             await self._check_link(link)
         more = answer.runs[-1].id if answer.more else None
-        return Reply({"runs": [run_line(run) for run in answer.runs], "next": more})
+        return Reply({"runs": [self._line(run) for run in answer.runs], "next": more})
+
+    def _line(self, run: Run) -> Line:
+        return run_line(run) | {"ladder": ladder_line(self._hub.ladders.standing(run))}
+
+    async def _life(self, id: RunId, query: Mapping[str, str]) -> Reply:
+        run, ladders = await self._run(id), self._hub.ladders
+        line: Line = {"run": self._line(run), "life": run_life(ladders, run)}
+        if "seq" in query:
+            seq, payload = _number(query, "seq", 0), _flag(query, "payload")
+            recorded = await ladders.event(run, seq)
+            line["event"] = event_life(ladders, run, seq, recorded, payload=payload)
+        return Reply(line)
 
     async def _check_link(self, link: str) -> None:
         """Refuse a name that no entry has. One that an earlier config had may have runs."""
@@ -181,11 +208,14 @@ class Api:
 
     async def _write_events(self, run: RunId, after: Seq, last: Seq | None, send: Send) -> None:
         """Write events up to and with number `last`, or the run's end."""
+        passages = self._hub.ladders.passages
+        passages.mark(run, READERS, after)
         with self._hub.follow(run, after) as follower:
             async for batch in follower:
                 wanted = [each for each in batch if last is None or each.seq <= last]
                 await send(b"".join(encode(event_line(each)) for each in wanted))
                 final = batch[-1]
+                passages.mark(run, READERS, final.seq if last is None else min(final.seq, last))
                 if final.seq == last or isinstance(final.event, RunFinished):
                     return
                 if last is not None and final.seq > last:
@@ -204,8 +234,8 @@ class Api:
     ) -> Reply:
         answer = await self._hub.submit(command, key)
         if isinstance(answer, Accepted) and answer.after is not None:
-            return Reply({"run": run_line(answer.after)}, status)
-        return Reply({"run": run_line(await self._run(command.run))}, status)
+            return Reply({"run": self._line(answer.after)}, status)
+        return Reply({"run": self._line(await self._run(command.run))}, status)
 
 
 def read_body(request: Request) -> Mapping[str, Any]:

@@ -32,6 +32,7 @@ from fleetgate.core.run import (
     decide,
     evolve,
     same_request,
+    stamped,
     start,
 )
 
@@ -519,3 +520,13 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=examples(40), stateful_step_count=30)
+
+
+def test_a_run_is_stamped_once_with_each_time() -> None:
+    run = Run(RunId("r"), c.RunSpec(c.Prompt("x")), c.Origin("gui", "r"), created=1)
+    assert stamped(run, 2, heard=False) == run
+    heard = stamped(attrs.evolve(run, state=S.RUNNING), 3, heard=True)
+    assert (heard.accepted, heard.started, heard.ended) == (True, 3, 0)
+    over = stamped(attrs.evolve(heard, state=S.LOST), 4, heard=False)
+    assert (over.accepted, over.started, over.ended) == (True, 3, 4)
+    assert stamped(over, 5, heard=True) == over

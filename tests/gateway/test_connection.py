@@ -30,8 +30,9 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.ids import OrderNumber, RunId, Seq, SessionId
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, SessionId
 from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.passages import Sent
 from fleetgate.core.times import SECOND
 from fleetgate.core.watchers import Happening, WorkerNotice
 from fleetgate.gateway.connection import Driver
@@ -211,6 +212,8 @@ async def test_a_worker_is_announced_records_and_is_told_what_is_durable(rig: Ri
     assert (await describe(rig.hub, run)).state is RunState.SUCCEEDED
     assert [what for what, _ in rig.seen.reports] == ["foreign_run"]
     assert rig.driver.worker == worker_info().id
+    link = rig.hub.ladders.passages.link(worker_info().id, Epoch(1))
+    assert link == (OPENING.link, OPENING.peer)
 
 
 async def test_what_frames_that_come_together_report_is_one_entry_in_the_journals_line(
@@ -278,6 +281,8 @@ async def test_a_followed_run_is_delivered_and_unfollowed_at_once(rig: Rig) -> N
     await wait_all_tasks_blocked()
     delivered = [r.seq for (batch,) in rig.puppet.named("deliver") for r in batch]
     assert delivered == [1, 2]
+    told = Sent(OPENING.link, OPENING.peer, 0, 2, now=True)
+    assert rig.hub.ladders.passages.sent(run) == [told]
     await rig.peer.send(b"f")
     await wait_all_tasks_blocked()
     assert len([r for (batch,) in rig.puppet.named("deliver") for r in batch]) == 4

@@ -22,7 +22,9 @@ async def test_reports_go_together_and_before_anything_else() -> None:
         seen = SeenLink()
         speaker = Speaker(hub, seen)
         assert speaker.worker is None
+        speaker.link = ("hosts", "10.0.0.7:1")
         speaker.admitted(worker.info.id, worker.epoch)
+        assert hub.ladders.passages.link(worker.info.id, worker.epoch) == speaker.link
         for seq, run in enumerate((one, one, two, one), 1):
             speaker.record(api.Record(run, (e.TextProduced(str(seq)),), seq, e.Stamp(10 + seq)))
         speaker.perform(api.WithdrawWorker("gone", gone=True))
