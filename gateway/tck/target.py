@@ -159,7 +159,8 @@ class AwaitedTarget:
                 self._came = trio.Event()
                 await self._came.wait()
         held, self._held = self._held, None
-        self._missed = held is None
+        if held is not None or arrive > ONCE_MISSED:  # a look is no wait
+            self._missed = held is None
         if held is None:
             expected = f"that the target dials {self.address}"
             raise Unmet(expected, f"it did not within {seconds:g} s")

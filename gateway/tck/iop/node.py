@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import attrs
+import trio
 
 from fleetgate.gateway.tck.attempt import Attempt
 from fleetgate.gateway.tck.iop.talk import (
@@ -147,8 +148,9 @@ class NodeAttempt(Attempt):
 
     async def expect_no_dial(self) -> None:
         """It must not dial any more."""
+        await trio.sleep(NO_DIAL)
         try:
-            await self.target.link(self.stack, NO_DIAL)
+            await self.target.link(self.stack, 0)
         except Unmet:
             return
         raise Unmet("that it does not dial again", "it has")

@@ -75,6 +75,16 @@ async def test_the_newest_link_is_taken_and_ends_with_its_attempt(
     assert not nursery.child_tasks
 
 
+async def test_a_look_for_a_link_does_not_shorten_the_next_wait(
+    autojump_clock: MockClock,
+) -> None:
+    target = AwaitedTarget("memory:x", Wants({}))
+    async with AsyncExitStack() as stack:
+        for arrive, within in ((0, "0 s"), (30, "30 s"), (30, "2 s")):
+            with pytest.raises(Unmet, match=f"within {within}"):
+                await target.link(stack, arrive)
+
+
 async def test_a_want_is_a_command_with_its_words_filled_in(folder: Path) -> None:
     script = "import sys; open(sys.argv[1], 'w').write(sys.argv[2])"
     command = f'{sys.executable} -c "{script}" {folder}/said {{prompt}}'
