@@ -68,9 +68,11 @@ class Said(Enum):
 SECRET_KEYS: Final = frozenset(
     {
         "arguments",
+        "argv",
         "authorization",
         "body",
         "data",
+        "env",
         "environment",
         "frame",
         "headers",
@@ -78,6 +80,7 @@ SECRET_KEYS: Final = frozenset(
         "password",
         "payload",
         "prompt",
+        "script",
         "secret",
         "stdin",
         "text",

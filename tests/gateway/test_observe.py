@@ -7,8 +7,17 @@ import json
 import logging
 from typing import Any
 
+import pytest
+import trio
+from trio.testing import MockClock
+
+from fleetgate.core import commands as c
+from fleetgate.core.ids import RunId
+from fleetgate.core.routing import OPERATOR
 from fleetgate.gateway.config import ConfigError, Problem
 from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.small import open_small
+from fleetgate.gateway.fidelity.bridge import make_entry
 from fleetgate.gateway.logs import Log
 from fleetgate.gateway.observe import (
     MAX_REPORTS,
@@ -20,6 +29,7 @@ from fleetgate.gateway.observe import (
     LoggingBridge,
     bridge_logging,
 )
+from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.settings import LogLevel
 from fleetgate.transports.api import LinkBroken
 
@@ -201,3 +211,37 @@ def test_the_bridge_takes_the_place_of_other_handlers() -> None:
         assert len(root.handlers) == 1
     finally:
         root.handlers[:], root.level = before
+
+
+@pytest.mark.parametrize("protocol", ["agency", "iop", "kodelet", "rvbox"])
+async def test_what_a_run_is_asked_and_given_is_never_logged(
+    protocol: str, autojump_clock: MockClock
+) -> None:
+    """At the loudest level, on both sides, from the start to a cancel and a lost link."""
+    text = io.StringIO()
+    both = [GatewayObserver(Log("debug", text), Counters()) for _ in range(2)]
+    adapter = adapters(())[protocol]
+    listens = protocol != "agency"
+    worker = make_entry("north", "plane", protocol, "memory:x", listens=not listens)
+    asks = make_entry("south", "hosts", protocol, "memory:x", listens=listens)
+    secret = {"NAME_OF_IT": "hunter2-environment"}
+    given: c.Input = c.Prompt("hunter2-prompt")
+    if protocol == "rvbox":
+        given = c.ShellCommand(argv=("prog", "hunter2-argv"), stdin=b"hunter2-stdin")
+    elif protocol == "kodelet":
+        given = c.ToolCall("bash", {"command": "hunter2-line"})
+    async with open_small(asks, "a", "memory:", both[0]) as controller:
+        inputs = adapter.southbound.inputs
+        async with open_small(worker, "b", "memory:", both[1], inputs) as there:
+            await trio.sleep(5)
+            spec = c.RunSpec(given, environment=secret, workspace=("/srv/work",))
+            run = RunId("r")
+            await controller.hub.submit(c.StartRun(run, spec, c.Origin(OPERATOR, "r")))
+            await trio.sleep(5)
+            (taken,) = (await there.hub.submit(c.ListRuns())).runs
+            assert "hunter2" in str(taken.spec), "it came across"
+            await controller.hub.submit(c.CancelRun(run))
+            await trio.sleep(5)
+        await trio.sleep(5)
+    assert len(text.getvalue().splitlines()) > 3, "something was said"
+    assert "hunter2" not in text.getvalue()

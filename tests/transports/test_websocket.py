@@ -168,6 +168,19 @@ async def test_authorize_decides_before_the_upgrade() -> None:
         assert len(asked) == paths
 
 
+async def test_no_compression_is_agreed_on() -> None:
+    """A small message must not be able to become a large one."""
+    offer = b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
+    async with serving(HERE, OPTIONS) as url, await connect(parse_address(url)) as stream:
+        await stream.send_all(UPGRADE + offer + b"\r\n")
+        answer = await stream.receive_some()
+        assert answer.startswith(b"HTTP/1.1 101 ")
+        assert b"extensions" not in answer.lower()
+        await stream.send_all(b"\xc2\x80\x00\x00\x00\x00")  # RSV1: a compressed message
+        closed = await stream.receive_some()
+        assert (closed[0], closed[2:4]) == (0x88, (1002).to_bytes(2, "big"))
+
+
 async def test_repeated_headers_are_joined() -> None:
     seen: list[Opening] = []
 
