@@ -66,6 +66,16 @@ fidelity-check:
 tables *args:
     {{ bin }}/python tools/reference.py {{ args }}
 
+# does anything that is committed look like a secret?
+secrets:
+    {{ bin }}/python -P tools/secret_scan.py
+
+# the same, and known holes in what we depend on. It asks PyPI, fails where that does not answer, and
+# so is no gate of `just ci`. The auditor lives apart: what it needs itself is none of ours
+audit: secrets
+    test -x .venv-audit/bin/pip-audit || (python3 -m venv .venv-audit && .venv-audit/bin/pip install -q 'pip-audit==2.10.1')
+    .venv-audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+
 # sdist, then the wheel from it, into dist/
 wheel:
     rm -rf dist

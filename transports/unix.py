@@ -27,6 +27,7 @@ from fleetgate.transports.api import (
     Dialer,
     DialFailed,
     Link,
+    LinkBroken,
     Listener,
     ListenFailed,
     Opening,
@@ -101,15 +102,32 @@ def _make_link(stream: trio.SocketStream, options: Options) -> Link:
     )
 
 
-def _peer_of(stream: trio.SocketStream) -> str:
-    """Who holds the other end, as the kernel knows it; empty where it is not Linux."""
+def _credentials(stream: trio.SocketStream) -> tuple[int, int] | None:
+    """The process and the user that connected, as the kernel knows them; None where it is not
+    Linux."""
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        return ""
+        return None
     form = struct.Struct("3i")
     raw = stream.socket.getsockopt(socket.SOL_SOCKET, option, form.size)
     pid, uid, _gid = form.unpack(raw)
-    return f"uid={uid} pid={pid}"
+    return pid, uid
+
+
+def _peer_of(stream: trio.SocketStream) -> str:
+    """Who holds the other end; empty where that cannot be told."""
+    known = _credentials(stream)
+    return "" if known is None else f"uid={known[1]} pid={known[0]}"
+
+
+def stranger_at(stream: trio.SocketStream) -> str | None:
+    """Why whoever connected to a socket of ours is not let in: it is of another user, and not
+    root. None where it is ours, or the kernel does not tell: the socket's mode has kept others out
+    as well, but a mode can be changed under us, and a socket handed on."""
+    known = _credentials(stream)
+    if known is None or known[1] in (os.geteuid(), 0):
+        return None
+    return f"the peer is of the user {known[1]}, and this socket of {os.geteuid()}"
 
 
 @asynccontextmanager
@@ -122,6 +140,8 @@ async def open_unix_listener(address: Address, options: Options) -> AsyncGenerat
     bound = await _bind(address.path)
 
     async def greet(stream: trio.SocketStream, nursery: trio.Nursery) -> Link:
+        if (why := stranger_at(stream)) is not None:
+            raise LinkBroken(why)
         return _make_link(stream, options)
 
     sockets = [trio.SocketListener(trio.socket.from_stdlib_socket(bound.socket))]

@@ -1,9 +1,9 @@
 """The operators' socket: bound, guarded, and served.
 
 Whoever reaches it may do anything. A Unix socket is reached by this user only (0600, in a
-directory of ours); a loopback port by everybody on this machine, but not by a web page in
-somebody's browser: a request with an `Origin`, or for a host that is not this machine, is
-refused.
+directory of ours, and the kernel says who connects); a loopback port by everybody on this
+machine, but not by a web page in somebody's browser: a request with an `Origin`, or for a host
+that is not this machine, is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fleetgate.gateway.admin.http import (
 )
 from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
 from fleetgate.transports.api import AddressError, ListenFailed
-from fleetgate.transports.unix import bound_unix_socket
+from fleetgate.transports.unix import bound_unix_socket, stranger_at
 
 MAX_CONNECTIONS: Final = 64
 """Connections at a time: operators are few, and each may hold `http.MAX_BODY`. For one more, the
@@ -37,8 +37,12 @@ JSON: Final = "application/json"
 class AdminServer:
     """A bound admin socket. `address` is what reaches it, with the real port."""
 
-    def __init__(self, address: str, listeners: list[trio.SocketListener]) -> None:
+    def __init__(
+        self, address: str, listeners: list[trio.SocketListener], *, own_user: bool = False
+    ) -> None:
+        """`own_user`: they are Unix sockets, and whoever is of another user is cut off."""
         self.address = address
+        self._own_user = own_user
         self._listeners = listeners
         self._open: list[HttpConnection] = []
         """Those that count, the oldest first."""
@@ -51,6 +55,9 @@ class AdminServer:
     async def _serve_one(
         self, handler: Handler, fault: Callable[[Exception], None], stream: trio.SocketStream
     ) -> None:
+        if self._own_user and stranger_at(stream) is not None:
+            await trio.aclose_forcefully(stream)
+            return
         connection = HttpConnection(stream, guarded(handler), fault)
         if not self._make_room():
             await connection.refuse()
@@ -86,7 +93,7 @@ async def open_admin(address: str) -> AsyncGenerator[AdminServer, None]:
         case UnixPlace(path=path):
             async with bound_unix_socket(path) as bound:
                 listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
-                yield AdminServer(address, [listener])
+                yield AdminServer(address, [listener], own_user=True)
         case TcpPlace(loopback=True):
             listeners = await _open_tcp(address, place)
             async with _closing(listeners):

@@ -19,6 +19,7 @@ from fleetgate.gateway.fakes.options import (
     add_common,
     add_state,
     add_tls,
+    add_token,
     around_of,
     check_entry,
     given,
@@ -48,12 +49,12 @@ def make_parser() -> Parser:
         description="Plays an edge, for nodes and for control clients; operations are JSON lines.",
     )
     parser.add_argument("--listen", required=True, metavar="URL", help="grpc://HOST:PORT")
-    parser.add_argument(
-        "--token",
-        action="append",
-        required=True,
+    add_token(
+        parser,
         metavar="T[=NODE_ID]",
         help="let in who shows T, as NODE_ID; repeatable",
+        repeated=True,
+        required=True,
     )
     parser.add_argument(
         "--node-config", metavar="FILE", help="what nodes are sent, as TOML or JSON (.json)"

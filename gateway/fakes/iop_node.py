@@ -11,6 +11,7 @@ from fleetgate.gateway.fakes.options import (
     add_common,
     add_script,
     add_tls,
+    add_token,
     around_of,
     check_entry,
     script_of,
@@ -35,7 +36,7 @@ def make_parser() -> Parser:
         "and succeeds.",
     )
     parser.add_argument("--connect", required=True, metavar="URL", help="the edge")
-    parser.add_argument("--token", required=True, metavar="T", help="what is shown to the edge")
+    add_token(parser, metavar="T", help="what is shown to the edge", required=True)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--exec", action="store_true", dest="execute")
     add_script(how)

@@ -18,6 +18,7 @@ from fleetgate.gateway.fakes.options import (
     Parser,
     add_common,
     add_tls,
+    add_token,
     around_of,
     check_entry,
     given,
@@ -40,7 +41,7 @@ def make_parser() -> Parser:
         description="Plays the control plane of kodelet runners; operations are JSON lines.",
     )
     parser.add_argument("--listen", required=True, metavar="HOST:PORT", help="or a whole URL")
-    parser.add_argument("--token", metavar="T", help="what runners must show; without it, nothing")
+    add_token(parser, metavar="T", help="what runners must show; without it, nothing")
     parser.add_argument("--heartbeat-ms", type=milliseconds, metavar="N")
     parser.add_argument("--heartbeat-timeout-ms", type=milliseconds, metavar="N")
     parser.add_argument(

@@ -18,6 +18,7 @@ from fleetgate.gateway.fakes.options import (
     add_script,
     add_state,
     add_tls,
+    add_token,
     around_of,
     check_entry,
     given,
@@ -64,7 +65,7 @@ def make_parser() -> Parser:
     parser.add_argument(
         "--server", required=True, metavar="URL", help="http://HOST:PORT, or the whole ws:// URL"
     )
-    parser.add_argument("--token", metavar="T", help="what is shown to the control plane")
+    add_token(parser, metavar="T", help="what is shown to the control plane")
     parser.add_argument("--workspace", required=True, metavar="DIR")
     parser.add_argument("--name", metavar="N", help="its display name")
     parser.add_argument("--cleanup-timeout-ms", type=milliseconds, metavar="N")

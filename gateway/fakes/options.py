@@ -13,7 +13,7 @@ import attrs
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.carrying import options_of
 from fleetgate.gateway.config import ConfigError
-from fleetgate.gateway.config_entries import Entry, Grant, Secret
+from fleetgate.gateway.config_entries import Entry, Grant, Secret, SecretUnreadable
 from fleetgate.gateway.config_reader import Flawed, nearest, read
 from fleetgate.gateway.fakes.fault_specs import BadFault, read_faults
 from fleetgate.gateway.fakes.links import FakeLinks
@@ -179,6 +179,36 @@ class GivenToken(Secret):
     def read(self) -> str:
         """The token."""
         return self.value
+
+
+def add_token(
+    parser: argparse.ArgumentParser,
+    *,
+    metavar: str,
+    help: str,
+    repeated: bool = False,
+    required: bool = False,
+) -> None:
+    """`--token`, which whoever sees the machine's processes sees too, and `--token-file`."""
+    more: dict[str, Any] = {"action": "append", "default": []} if repeated else {}
+    group = parser.add_mutually_exclusive_group(required=required)
+    group.add_argument("--token", metavar=metavar, help=help, **more)
+    group.add_argument(
+        "--token-file",
+        dest="token",
+        type=_token_in,
+        metavar="FILE",
+        help="a file that holds it: ps does not show that",
+        **more,
+    )
+
+
+def _token_in(path: str) -> str:
+    """For argparse."""
+    try:
+        return Secret(file=path).read()
+    except SecretUnreadable as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def grants_of(option: str, given: Sequence[str]) -> tuple[Grant, ...]:

@@ -10,6 +10,7 @@ from fleetgate.gateway.fakes.options import (
     add_common,
     add_state,
     add_tls,
+    add_token,
     around_of,
     check_entry,
     grants_of,
@@ -31,12 +32,11 @@ def make_parser() -> Parser:
         description="Plays an rvbox server; operations are JSON lines.",
     )
     parser.add_argument("--listen", required=True, metavar="URL", help="ws://HOST:PORT/agent")
-    parser.add_argument(
-        "--token",
-        action="append",
-        default=[],
+    add_token(
+        parser,
         metavar="T=CLIENT_ID",
         help="let in who shows T, as CLIENT_ID and nobody else; repeatable",
+        repeated=True,
     )
     add_state(parser)
     add_tls(parser)

@@ -10,6 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from fleetgate.transports import unix
 from fleetgate.transports.api import AddressError, DialFailed, ListenFailed, Options
 from fleetgate.transports.open import open_dialer, open_listener
 from fleetgate.transports.testing import LinkTraits, check_link, open_link_pair
@@ -226,6 +227,26 @@ async def test_a_socket_for_who_carries_no_frames(folder: Path) -> None:
 async def test_the_peer_is_known_by_its_credentials(folder: Path) -> None:
     async with open_link_pair(f"unix:{folder}/s", OPTIONS) as (near, far):
         assert near.opening.peer == far.opening.peer == f"uid={os.getuid()} pid={os.getpid()}"
+
+
+async def test_another_user_is_not_let_in_even_past_the_sockets_mode(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[tuple[str, str]] = []
+    options = Options("lines", report=lambda what, why: reports.append((what, str(why))))
+    other = os.geteuid() + 1
+    monkeypatch.setattr(unix, "_credentials", lambda stream: (1, other))
+    async with (
+        open_listener(f"unix:{folder}/own/s", options) as listener,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(listener.serve, trio.lowlevel.checkpoint)
+        async with await trio.open_unix_socket(f"{folder}/own/s") as stream:
+            assert await stream.receive_some(1) == b""
+        nursery.cancel_scope.cancel()
+    assert reports == [
+        ("handshake_failed", f"the peer is of the user {other}, and this socket of {os.geteuid()}")
+    ]
 
 
 async def test_a_kernel_that_tells_no_credentials(

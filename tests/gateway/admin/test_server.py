@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -14,6 +15,7 @@ from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable
 from fleetgate.gateway.admin.http import Reply, Request, Send, Stream
 from fleetgate.gateway.admin.server import MAX_CONNECTIONS, AdminServer, guarded, open_admin
 from fleetgate.gateway.places import UnixPlace, place_of
+from fleetgate.transports import unix
 from fleetgate.transports.api import AddressError, ListenFailed
 
 
@@ -113,6 +115,22 @@ async def test_a_unix_socket_is_ours_alone_and_goes_with_us(tmp_path: Path) -> N
     assert not path.exists()
     with pytest.raises(Unreachable):
         await AdminClient(f"unix:{path}").get("/")
+
+
+async def test_another_user_gets_nothing_even_past_the_sockets_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the mode had been changed: the kernel says who connects."""
+    async with open_admin(f"unix:{tmp_path}/own/socket") as opened, trio.open_nursery() as nursery:
+        nursery.start_soon(opened.serve, _yes, _ignore)
+        monkeypatch.setattr(unix, "_credentials", lambda stream: (1, os.geteuid() + 1))
+        async with await _connect(opened.address) as stream:
+            with suppress(trio.BrokenResourceError):
+                await stream.send_all(b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert await _all_of(stream) == b""
+        monkeypatch.setattr(unix, "_credentials", lambda stream: (1, 0))
+        assert await AdminClient(opened.address).get("/") == {"path": [""]}
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_taken_port_is_said_to_be(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from fleetgate.gateway.fakes.options import (
     BadOption,
     add_common,
     add_tls,
+    add_token,
     around_of,
     given,
     grants_of,
@@ -115,6 +116,19 @@ def test_a_token_grants_one_identity() -> None:
         with pytest.raises(BadOption, match="TOKEN=ID") as refused:
             grants_of("--token", [word])
         assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_token_may_stay_off_the_command_line(tmp_path: Path, repeated: bool) -> None:
+    path = tmp_path / "token"
+    path.write_text("hush=id\n")
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_token(parser, metavar="T", help="x", repeated=repeated, required=True)
+    expected = ["hush=id"] if repeated else "hush=id"
+    for words in (["--token", "hush=id"], ["--token-file", str(path)]):
+        assert parser.parse_args(words).token == expected
+    with pytest.raises(argparse.ArgumentError, match="cannot be read"):
+        parser.parse_args(["--token-file", str(tmp_path / "none")])
 
 
 def _around(*words: str) -> Around:
