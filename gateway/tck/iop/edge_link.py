@@ -191,7 +191,7 @@ async def too_large(kit: EdgeAttempt) -> None:
         raise Unmet("the status RESOURCE_EXHAUSTED, or close 1009", end.text)
 
 
-@TOPIC.must(
+@TOPIC.should(
     "IOP-E-012",
     given=_NEW,
     when="a text message comes",
