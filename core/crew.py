@@ -66,6 +66,7 @@ class Crew:
                 self._dispatcher.take_back(worker)
                 self._leave(worker)
         self._check_current(worker)
+        self._ledger.passages.came(info.id, worker.epoch, info.pool, "")
         return Admission(worker.epoch, self._dispatcher.tell_held(worker))
 
     def _check_room(self, info: WorkerInfo) -> None:

@@ -98,11 +98,12 @@ class Passages:
         return [*gone.values(), *live.values()]
 
     def came(self, worker: WorkerId, epoch: Epoch, entry: str, peer: str) -> None:
-        """A worker's link was admitted."""
+        """A worker was admitted; said again, it is known by which peer's link."""
         self._links[worker, epoch] = (entry, peer)
         if len(self._links) > LINKS:
             self._links.popitem(last=False)
 
     def link(self, worker: WorkerId, epoch: Epoch) -> tuple[str, str] | None:
-        """The entry and the peer of a worker's link; None: it is not remembered."""
+        """The entry and the peer of a worker's link (empty: it came by none, or that is not
+        known); None: it is not remembered."""
         return self._links.get((worker, epoch))

@@ -40,7 +40,7 @@ class Followers:
     ) -> None:
         self._hub = hub
         self._rights = rights
-        self.link = ("", "")
+        self.link: tuple[str, str] = ("", "")
         """The entry and the peer that are told."""
         self._outbox = outbox
         self._give = deliver

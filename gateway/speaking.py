@@ -50,7 +50,7 @@ class Speaker:
         self._hub = hub
         self._reporter = reporter
         self._admitted: tuple[WorkerId, Epoch] | None = None
-        self.link = ("", "")
+        self.link: tuple[str, str] = ("", "")
         """The entry and the peer that speak."""
         self._records: list[tuple[RunId, Sequence[Heard]]] = []
         """What frames that came together report. It goes to the hub together, before anything

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from fleetgate.gateway.fidelity.losses import Fates, Losses
-from fleetgate.gateway.promise import ORDER
+from fleetgate.gateway.promise import ORDER, Promise, Showing
 from fleetgate.gateway.promise_settings import Setting
 from fleetgate.gateway.render import Line, plain
 from fleetgate.gateway.route_words import Controllers, RouteWords, sentence
@@ -29,11 +29,11 @@ def told(words: RouteWords) -> Iterator[str]:
         yield from _lost(each.losses)
 
 
-def _sentences(promised: Any, settings: Iterable[Setting]) -> Iterator[str]:
+def _sentences(promised: Promise | Showing, settings: Iterable[Setting]) -> Iterator[str]:
     """Each sentence once, under all that it holds for, and the settings that they name."""
     merged: dict[str, str] = {}
-    for name in attrs.fields_dict(type(promised)):
-        text = getattr(promised, name)
+    sentences: dict[str, str] = attrs.asdict(promised)
+    for name, text in sentences.items():
         merged[text] = f"{merged[text]}, {name}" if text in merged else name
     for text, names in merged.items():
         yield f"     {names.replace('_', ' ')}: {text}"

@@ -55,4 +55,4 @@ def read_data(text: str) -> Table:
 @cache
 def kept() -> Table:
     """The table that this program came with."""
-    return read_data(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    return read_data(files("fleetgate.gateway.fidelity").joinpath(FILE).read_text(encoding="utf-8"))

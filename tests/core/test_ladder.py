@@ -46,6 +46,12 @@ async def test_a_run_that_has_ended_stands_as_its_row_says(hub: Hub, worker: Han
     assert passages.when(run, ACKNOWLEDGED, 2) is not None
 
 
+async def test_where_a_worker_came_in_is_known_without_a_link(hub: Hub, worker: HandWorker) -> None:
+    """As a worker of the gateway's own does."""
+    found = hub.ladders.passages.link(worker.info.id, worker.epoch)
+    assert found == (worker.info.pool, "")
+
+
 async def test_one_event(hub: Hub, worker: HandWorker) -> None:
     run = await started(hub)
     worker.record(run, e.TextProduced("a"), seq=1)
