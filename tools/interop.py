@@ -151,10 +151,11 @@ def judge(said: Mapping[str, Any], code: int) -> Result:
 
 
 def rows(lane: Lane, result: Result) -> list[str]:
-    """A lane's rows of the table."""
+    """A lane's rows of the table; the first one names the peers."""
     peers = ", ".join(result.peers)
     cells = [(case.what, f"{case.count:,}", case.outcome) for case in result.cases]
-    return [_row(lane.name, peers, *each) for each in cells or [("", "0", result.problem)]]
+    first, *more = cells or [("", "0", result.problem)]
+    return [_row(lane.name, peers, *first), *(_row(lane.name, "", *each) for each in more)]
 
 
 def _row(*cells: str) -> str:

@@ -136,13 +136,14 @@ PAGE = f"words\n{interop.BEGIN}{interop.END}after\n"
 
 
 def test_the_page_keeps_the_rows_of_lanes_that_were_not_run() -> None:
-    good = interop.judge({"cases": [GOOD], "peers": ["x 1", "y 2"]}, 0)
+    cases = [GOOD, GOOD | {"what": "it ends"}]
+    good = interop.judge({"cases": cases, "peers": ["x 1", "y 2"]}, 0)
     first = interop.report(PAGE, {lane("b"): good, lane("a"): good})
     assert first.startswith("words\n")
     assert first.endswith("after\n")
     assert interop.told(first) == {
-        "a": ["| a | x 1, y 2 | it holds | 3 | passed |\n"],
-        "b": ["| b | x 1, y 2 | it holds | 3 | passed |\n"],
+        "a": ["| a | x 1, y 2 | it holds | 3 | passed |\n", "| a |  | it ends | 3 | passed |\n"],
+        "b": ["| b | x 1, y 2 | it holds | 3 | passed |\n", "| b |  | it ends | 3 | passed |\n"],
     }
     second = interop.report(first, {lane("a"): interop.Result(problem="took | long")})
     assert interop.told(second)["a"] == ["| a |  |  | 0 | took \\| long |\n"]
