@@ -71,7 +71,7 @@ def _redact(message: Any, redaction: Redaction) -> None:
         if isinstance(value, str):
             setattr(message, name, _text(value, name, redaction))
         elif field.message_type is None:
-            if value and isinstance(value, bytes | int | float | bool) is False:
+            if value and not isinstance(value, bytes | int | float):
                 _redact_each(value, name, redaction)
         elif field.message_type.GetOptions().map_entry:
             _redact_map(value, name, redaction)
