@@ -21,7 +21,7 @@ EVENT: Final = (
 
 
 async def _expect_stays(kit: ClientAttempt, *frames: bytes) -> None:
-    """It must stay, and answer to the next thing that concerns it: an event it need not."""
+    """It must stay, also for an event that comes behind them."""
     daemon = await kit.welcomed()
     await daemon.send(*frames)
     await daemon.settle()
