@@ -3,12 +3,14 @@
 `python tools/pages.py` writes it anew, `--check` says which pages are not current.
 
 Between `<!-- file PATH -->` and `<!-- end -->` stands that file, between `<!-- commands -->` and
-`<!-- end -->` every command with its arguments and options, as `--help` has them.
+`<!-- end -->` every command with its arguments and options, as `--help` has them. The schema of
+scripts, docs/reference/script.schema.json, is written, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,9 +23,11 @@ from unittest.mock import patch
 from fleetgate.gateway.cli import main as gateway
 from fleetgate.gateway.cli import make_parser
 from fleetgate.gateway.fakes.cli import FAKES
+from fleetgate.gateway.local.script_schema import schema
 from fleetgate.gateway.tck.kits import kits_of, protocols
 
 ROOT = Path(__file__).parents[1]
+SCHEMA = ROOT / "docs" / "reference" / "script.schema.json"
 FILE: Final = re.compile(r"<!-- file (\S+) -->\n.*?<!-- end -->\n", re.DOTALL)
 COMMANDS: Final = re.compile(r"<!-- commands -->\n.*?<!-- end -->\n", re.DOTALL)
 LANGUAGES: Final = {".go": "go", ".rs": "rust", ".mjs": "js", ".json": "json", ".sh": "sh"}
@@ -33,9 +37,9 @@ LANGUAGES: Final = {".go": "go", ".rs": "rust", ".mjs": "js", ".json": "json", "
 def main(argv: Sequence[str]) -> int:
     """Write the pages, or with `--check` compare them."""
     stale = []
-    for path in sorted((ROOT / "docs").rglob("*.md")):
-        old = path.read_text()
-        new = rendered(old)
+    pages = {path: rendered(path.read_text()) for path in sorted((ROOT / "docs").rglob("*.md"))}
+    for path, new in (pages | {SCHEMA: script_schema()}).items():
+        old = path.read_text() if path.exists() else ""
         if new != old and "--check" in argv:
             stale.append(str(path.relative_to(ROOT)))
         elif new != old:
@@ -43,6 +47,11 @@ def main(argv: Sequence[str]) -> int:
     if stale:
         sys.stderr.write(f"{', '.join(stale)}: not current; run: python tools/pages.py\n")
     return 1 if stale else 0
+
+
+def script_schema() -> str:
+    """The schema of scripts, as its file has it."""
+    return json.dumps(schema(), indent=2) + "\n"
 
 
 def rendered(page: str) -> str:

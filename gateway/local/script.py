@@ -164,7 +164,7 @@ def _rule(table: Mapping[str, Any], path: Path) -> Rule:
     return Rule(pattern, steps)
 
 
-_USAGE_KEYS: Final = (
+USAGE_KEYS: Final = (
     "raw_output",
     "daily_limit",
     "daily_reset_time",
@@ -173,11 +173,12 @@ _USAGE_KEYS: Final = (
     "metadata",
     "delay_ms",
 )
+"""What `[usage]` may hold."""
 
 
 def _usage(table: Mapping[str, Any], path: Path) -> UsageTable:
-    for key in sorted(table.keys() - set(_USAGE_KEYS)):
-        raise Flawed([Flaw((*path, key), unknown_key(key, _USAGE_KEYS))])
+    for key in sorted(table.keys() - set(USAGE_KEYS)):
+        raise Flawed([Flaw((*path, key), unknown_key(key, USAGE_KEYS))])
     delay = table.get("delay_ms", 0)
     if type(delay) is not int or delay < 0:
         raise Flawed(

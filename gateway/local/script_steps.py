@@ -32,6 +32,9 @@ MAX_REPEAT: Final = 1_000_000_000
 MAX_SLEEP: Final = 86_400_000
 """Milliseconds of one sleep: a day, which no test waits for."""
 
+MAX_EXIT: Final = 255
+"""The largest exit code of a process."""
+
 MAX_NESTED: Final = 32
 """Repeats in each other. A script needs two or three; each costs a frame of the stack."""
 
@@ -219,7 +222,7 @@ def _tool_result(value: object, path: Path) -> Step:
 
 @attrs.frozen(slots=True)
 class _Approval:
-    id: str
+    id: str = attrs.field(metadata={"minLength": 1})
     title: str = ""
     detail: Any = None
 
@@ -234,8 +237,8 @@ def _approval(value: object, path: Path) -> Step:
 
 @attrs.frozen(slots=True)
 class _Usage:
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: int | None = attrs.field(default=None, metadata={"minimum": 0})
+    output_tokens: int | None = attrs.field(default=None, metadata={"minimum": 0})
     detail: Any = None
 
 
@@ -255,13 +258,13 @@ def _sleep(value: object, path: Path) -> Step:
 
 @attrs.frozen(slots=True)
 class _Finish:
-    exit: int = 0
+    exit: int = attrs.field(default=0, metadata={"minimum": 0, "maximum": MAX_EXIT})
     text: str | None = None
 
 
 def _finish(value: object, path: Path) -> Step:
     raw = read(_Finish, value, path)
-    return Finish(_number(raw.exit, (*path, "exit"), 255), raw.text)
+    return Finish(_number(raw.exit, (*path, "exit"), MAX_EXIT), raw.text)
 
 
 def _fail(value: object, path: Path) -> Step:
@@ -284,6 +287,25 @@ _READERS: Final[Mapping[str, Callable[[object, Path], Step]]] = {
     "finish": _finish,
     "fail": _fail,
 }
+
+
+SHAPES: Final[Mapping[str, Any]] = {
+    "text": str,
+    "reasoning": str,
+    "stdout": str,
+    "stderr": str,
+    "tool_call": _Call,
+    "tool_result": _Result,
+    "approval": _Approval,
+    "usage": _Usage,
+    "read_input": True,
+    "sleep_ms": int,
+    "drop": True,
+    "hang": True,
+    "finish": _Finish,
+    "fail": str,
+}
+"""What stands behind the key of each step but `repeat`: for the schema of scripts."""
 
 
 def read_json(value: object, path: Path) -> Json:
