@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
@@ -86,9 +87,23 @@ func (c *client) dispatched(link *link, m *rv.CommandDispatch) error {
 	} else {
 		c.enter(made, rv.CommandLifecycle_COMMAND_LIFECYCLE_QUEUED, 0)
 	}
+	if expiry := m.QueueExpiryTime; expiry != nil {
+		time.AfterFunc(time.Until(expiry.AsTime()), func() { c.expire(made) })
+	}
 	c.startNext()
 	c.tellCapacity()
 	return err
+}
+
+// expire ends a command that has not begun by its time.
+func (c *client) expire(command *command) {
+	c.Lock()
+	defer c.Unlock()
+	switch command.lifecycle {
+	case rv.CommandLifecycle_COMMAND_LIFECYCLE_QUEUED,
+		rv.CommandLifecycle_COMMAND_LIFECYCLE_AWAITING_SCRIPT:
+		c.exit(command, &rv.CommandExit{Lifecycle: rv.CommandLifecycle_COMMAND_LIFECYCLE_EXPIRED})
+	}
 }
 
 // judge says why a dispatch is rejected; 0: it is not.
@@ -119,6 +134,14 @@ func (c *client) judge(link *link, m *rv.CommandDispatch) (rv.ControlErrorCode, 
 	}
 	if m.Spec.GetProgram() == nil {
 		return rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT, "no program"
+	}
+	if m.Spec.Timeout != nil && m.Spec.Timeout.AsDuration() <= 0 {
+		return rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT, "no time to run"
+	}
+	for name := range m.Spec.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT, "no name of a variable"
+		}
 	}
 	running, queued := c.count()
 	if running+queued >= uint32(c.options.running+c.options.queued) {

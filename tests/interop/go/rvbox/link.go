@@ -88,6 +88,7 @@ type link struct {
 	cuts       *cuts
 	session    string
 	generation uint64
+	newer      bool // the peer speaks a later minor, too: it may say what is not known here
 	writing    sync.Mutex
 }
 
@@ -141,6 +142,9 @@ func (l *link) receive(within time.Duration) (proto.Message, *rv.AgentEnvelope, 
 		return nil, nil, violation("no envelope")
 	}
 	message, name := payload(envelope)
+	if message == nil && l.newer {
+		return l.receive(within)
+	}
 	if message == nil {
 		return nil, nil, violation("an envelope without a payload that is known")
 	}

@@ -84,9 +84,12 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 var printable = regexp.MustCompile(`^[\x21-\x7e]{1,128}$`)
 
 func (s *server) welcome(link *link) (*host, error) {
-	message, envelope, err := link.receive(10 * time.Second)
+	// A read that is given up closes the socket, and then nothing can be said any more.
+	late := time.AfterFunc(10*time.Second, func() { link.tell(violation("no hello came")) })
+	message, envelope, err := link.receive(0)
+	late.Stop()
 	if err != nil {
-		return nil, violation("no hello came")
+		return nil, err
 	}
 	hello, is := message.(*rv.ClientHello)
 	if !is || envelope.SessionId != "" || envelope.SessionGeneration != 0 {
@@ -95,7 +98,7 @@ func (s *server) welcome(link *link) (*host, error) {
 	low, high := hello.SupportedProtocol.GetMinimum(), hello.SupportedProtocol.GetMaximum()
 	switch {
 	case !printable.MatchString(hello.ClientId) || hello.ClientInstanceId == "",
-		len(hello.SupportedShells) == 0:
+		len(hello.SupportedShells) == 0, low == nil, high == nil:
 		return nil, over(rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT, 1008, "bad hello")
 	case low.GetMajor() > 1 || high.GetMajor() < 1 || low.GetMajor() == 1 && low.GetMinor() > 0:
 		return nil, over(rv.ControlErrorCode_CONTROL_ERROR_CODE_UNSUPPORTED_VERSION, 1008,
@@ -121,6 +124,7 @@ func (s *server) welcome(link *link) (*host, error) {
 	known.room = int(hello.MaxRunningCommands + hello.MaxQueuedCommands)
 	id := make([]byte, 16)
 	rand.Read(id)
+	link.newer = high.GetMajor() > 1 || high.GetMinor() > 0
 	link.session, link.generation = hex.EncodeToString(id), known.generation
 	lines.Say("hello", lines.Event{
 		"client": known.id, "instance": known.instance, "cwd": hello.DaemonCwd,
