@@ -44,7 +44,7 @@ def test_every_command_and_its_options_are_there(name: str) -> None:
 
 def test_every_request_of_the_admin_socket_is_there() -> None:
     wanted = re.findall(r"`(?:GET|POST) (/v1/[^`]*)`", api.__doc__ or "")
-    assert len(wanted) == 13
+    assert len(wanted) == 14
     for path in wanted:
         assert path in CLI, path
 
