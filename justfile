@@ -66,6 +66,10 @@ fidelity-check:
 tables *args:
     {{ bin }}/python tools/reference.py {{ args }}
 
+# make docs/reference/limits.md from the code
+limits:
+    {{ bin }}/python -P tools/limits.py
+
 # does anything that is committed look like a secret?
 secrets:
     {{ bin }}/python -P tools/secret_scan.py

@@ -7,7 +7,7 @@ follows, acknowledges and notes. A run of somebody else is to it as one that is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeVar, get_args
+from typing import Final, assert_never
 
 import attrs
 
@@ -22,11 +22,6 @@ from fleetgate.gateway.exposure import asks_nobody
 ANYBODY: Final = "*"
 """In `overseers`: whoever is let in."""
 
-_Command = TypeVar("_Command", bound=c.Command)
-
-_STARTS: Final = (c.StartRun, c.StartRunIf)
-_ABOUT_A_RUN: Final = (*get_args(c.RunCommand), c.DescribeRun, c.AcknowledgeRun)
-
 
 @attrs.frozen(slots=True)
 class Rights:
@@ -37,28 +32,46 @@ class Rights:
     controller: str = ""
     every: bool = True
 
-    def signed(self, command: _Command) -> _Command:
+    def signed(self, command: c.Command) -> c.Command:
         """The command with the controller's name where it belongs."""
         match command:
             case c.StartRun():
-                origin = attrs.evolve(command.origin, controller=self.controller)
-                return attrs.evolve(command, origin=origin)
+                return self._signed_start(command)
             case c.StartRunIf():
-                return attrs.evolve(command, start=self.signed(command.start))
+                return attrs.evolve(command, start=self._signed_start(command.start))
             case c.ListRuns() if not self.every:
                 return attrs.evolve(command, controller=self.controller)
             case _:
                 return command
 
+    def _signed_start(self, command: c.StartRun) -> c.StartRun:
+        origin = attrs.evolve(command.origin, controller=self.controller)
+        return attrs.evolve(command, origin=origin)
+
     async def check(self, hub: Hub, command: c.Command) -> None:
         """Raises: `RunNotFound`, `NotAllowed`, `Unavailable`. A start is not looked at: the core
         refuses one whose id is another controller's."""
-        if self.every or isinstance(command, _STARTS):
-            return
-        if isinstance(command, c.StopLink):
-            raise NotAllowed("only a controller that sees all runs may stop the entry: overseers")
-        if isinstance(command, _ABOUT_A_RUN):
-            await self.check_run(hub, command.run)
+        if not self.every:
+            await self._check(hub, command)
+
+    async def _check(self, hub: Hub, command: c.Command) -> None:
+        match command:
+            case c.StopLink():
+                raise NotAllowed("only a controller that sees all runs (overseers) may stop it")
+            case c.DescribeRun() | c.AcknowledgeRun():
+                await self.check_run(hub, command.run)
+            case c.CancelRun() | c.SignalRun() | c.ResolveApproval() | c.ResizeTerminal():
+                await self.check_run(hub, command.run)
+            case c.SupplyScript() | c.SendInput() | c.CloseInput():
+                await self.check_run(hub, command.run)
+            case c.StartRun() | c.StartRunIf() | c.ListRuns():
+                pass
+            case c.ReadUsage() | c.ProbeWorkers() | c.ListWorkers():
+                pass
+            case c.LimitLink() | c.EndSession() | c.DrainWorker():
+                pass
+            case _:
+                assert_never(command)
 
     async def check_run(self, hub: Hub, run: RunId) -> None:
         """Raises: `RunNotFound`, also for another controller's run; `Unavailable`."""

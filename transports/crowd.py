@@ -17,6 +17,9 @@ NETWORK: Final = 64
 whole network (RFC 6177)."""
 
 
+_OF_THE_NETWORK: Final = (trio.socket.AF_INET, trio.socket.AF_INET6)
+
+
 class Crowd:
     """`most` in all, `most_each` from one place. `what` they are is for the words of a refusal.
     A place that is empty is nobody's: only the whole counts."""
@@ -58,7 +61,7 @@ def place_of(stream: trio.SocketStream) -> str:
         name: Any = stream.socket.getpeername()
     except OSError:
         return ""
-    return place(name[0]) if isinstance(name, tuple) else ""
+    return place(str(name[0])) if stream.socket.family in _OF_THE_NETWORK else ""
 
 
 def place(host: str) -> str:
