@@ -97,6 +97,10 @@ torn-disk profile="brisk":
 kill-loop rounds="10":
     {{ bin }}/python -P tools/kill_loop.py {{ rounds }}
 
+# so many trials in virtual time across the sixteen pairs, with seeded faults and kills; a failing one by `--pair P --seed S`
+chaos-seeds *args="320 --within 150 --jobs 2":
+    {{ bin }}/python -P tools/chaos_seeds.py {{ args }}
+
 # measure; figures are ratios to a plain relay in the same run
 bench *args:
     {{ bin }}/python -P -m fleetgate.gateway.bench {{ args }}

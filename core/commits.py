@@ -38,12 +38,12 @@ def _until(limit: int) -> float:
 def within(limit: int, late: str) -> Generator[None]:
     """Give the body `limit` nanoseconds, or what `in_all` has left; then it is cancelled.
 
-    Raises: `Unavailable`, with the text `late`: it took longer.
+    Raises: `Unavailable`, with the text `late`, and open: it took longer.
     """
     with trio.move_on_at(_until(limit)) as scope:
         yield
     if scope.cancelled_caught:
-        raise Unavailable(late)
+        raise Unavailable(late, open=True)
 
 
 @contextmanager

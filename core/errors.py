@@ -83,9 +83,17 @@ class NoRoute(Refusal):
 
 
 class Unavailable(Refusal):
-    """It cannot be done now: the journal is failing, or no worker is connected. Try again."""
+    """It cannot be done now: the journal is failing, or no worker is connected. Try again.
+
+    `open`: it is not known yet whether it was done. The same command again is answered by what
+    became of it.
+    """
 
     code = "unavailable"
+
+    def __init__(self, message: str, *, open: bool = False) -> None:
+        super().__init__(message)
+        self.open = open
 
 
 class Stopping(Refusal):

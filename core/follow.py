@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import trio
@@ -26,10 +26,17 @@ class Follower:
     """
 
     def __init__(
-        self, journal: Journal, find: Callable[[RunId], Slot | None], run: RunId, after: Seq
+        self,
+        journal: Journal,
+        find: Callable[[RunId], Slot | None],
+        settled: Callable[[RunId], Awaitable[None]],
+        run: RunId,
+        after: Seq,
     ) -> None:
+        """`settled` waits while the run is just being accepted."""
         self._journal = journal
         self._find = find
+        self._settled = settled
         self._run = run
         self.began = after
         self._cursor = after
@@ -37,10 +44,13 @@ class Follower:
         self._all_read = False
 
     def __enter__(self) -> Follower:
+        self._join()
+        return self
+
+    def _join(self) -> None:
         self._slot = self._find(self._run)
         if self._slot is not None:
             self._slot.join(self._cursor)
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._slot is not None:
@@ -100,16 +110,27 @@ class Follower:
                 batch = await self._journal.read(
                     self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE
                 )
-                if not batch:
-                    await self._check_known()
+            self._all_read = not batch and await self._is_all()
         self._reach(batch)
-        self._all_read = not batch
         return batch
 
-    async def _check_known(self) -> None:
-        """Nothing is there: that is all there is of the run, unless it was forgotten meanwhile."""
-        if not self._all_read and await self._journal.get(self._run) is None:
+    async def _is_all(self) -> bool:
+        """Nothing is there: that is all there is of the run, unless it was forgotten meanwhile, or
+        is durable and not yet accepted: then it has a slot in a moment."""
+        if self._all_read:
+            return True
+        if await self._ended() or self._slot is not None:
+            return True
+        await self._settled(self._run)
+        self._join()
+        return self._slot is None and not await self._ended()
+
+    async def _ended(self) -> bool:
+        with readable():
+            run = await self._journal.get(self._run)
+        if run is None:
             raise RunNotFound(f"run {self._run} was forgotten; its events are not kept any more")
+        return run.state.terminal
 
     def take_recent(self) -> Sequence[Recorded]:
         """What comes next, where it is still in memory; else nothing."""

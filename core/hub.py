@@ -235,9 +235,9 @@ class Hub:
     # --- what a controller's link does beside commands
 
     def follow(self, run: RunId, after: Seq) -> Follower:
-        """The committed events above `after` of a run that was accepted, and those to come. See
-        `Follower`."""
-        return Follower(self._ledger.journal, self._ledger.slots.get, run, after)
+        """The committed events above `after` of an accepted run, and those to come."""
+        journal, find = self._ledger.journal, self._ledger.slots.get
+        return Follower(journal, find, self._starts.settled, run, after)
 
     async def acknowledge(self, run: RunId, through: int) -> None:
         """The controller has the run's events up to `through`, clamped to the last.

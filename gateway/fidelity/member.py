@@ -12,9 +12,11 @@ import trio
 from fleetgate.core.hub import Hub, open_hub
 from fleetgate.core.hub_testing import TrioClock
 from fleetgate.core.journal.api import Journal
+from fleetgate.core.timers import Clock
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config
 from fleetgate.gateway.house import House, router_of
+from fleetgate.gateway.keeper import Wrap, bare
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.testing import SeenHouse
 
@@ -34,7 +36,8 @@ def staying(journal: Journal) -> Open:
 
 @attrs.define
 class Member:
-    """One of the three. `inputs` are its local pools."""
+    """One of the three. `inputs` are its local pools; `wrap` is put around its links, and `clock`
+    makes the one that it goes by each time that it comes up."""
 
     config: Config
     open: Open
@@ -42,6 +45,8 @@ class Member:
         factory=dict[str, frozenset[InputKind]]
     )
     seen: SeenHouse = attrs.field(factory=SeenHouse)
+    wrap: Wrap = bare
+    clock: Callable[[], Clock] = TrioClock
     _journal: Journal | None = None
     _hub: Hub | None = None
     _house: House | None = None
@@ -63,7 +68,7 @@ class Member:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Be up until `stop`. Cancelled, it is gone as a killed process is."""
         self._down = trio.Event()
-        known, clock = adapters(()), TrioClock()
+        known, clock = adapters(()), self.clock()
         try:
             with trio.CancelScope() as self._scope:
                 async with (
@@ -72,7 +77,9 @@ class Member:
                     trio.open_nursery() as nursery,
                 ):
                     self._journal, self._hub = journal, hub
-                    self._house = House(hub, journal, clock, known, self.seen, nursery, self.inputs)
+                    self._house = House(
+                        hub, journal, clock, known, self.seen, nursery, self.inputs, self.wrap
+                    )
                     errors = await self._house.apply(self.config)
                     if errors:
                         raise errors[0]

@@ -14,7 +14,7 @@ import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, Answer, RunList
-from fleetgate.core.errors import Conflict, Refusal, RunNotFound
+from fleetgate.core.errors import Conflict, Refusal, RunNotFound, Unavailable
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, SessionId
 from fleetgate.core.json import same
@@ -231,11 +231,14 @@ class NodeConnection(Connection):
         except Refused as refused:
             described = c.DescribeRun(self._id(request.run_id))
             return (Submit(described, ("known", (request, refused))),)
+        return (self._start(request, spec),)
+
+    def _start(self, request: w.RunRequest, spec: c.RunSpec) -> Submit:
         start = c.StartRun(
             self._id(request.run_id), spec, c.Origin(self._opening.link, request.run_id)
         )
         exists = request.session_mode == w.SessionMode.REQUIRE_EXISTING
-        return (Submit(c.StartRunIf(start, session_exists=exists), ("start", (request, spec))),)
+        return Submit(c.StartRunIf(start, session_exists=exists), ("start", (request, spec)))
 
     def _error(self, run_id: str, refused: Refused) -> Send:
         text = f"{run_id[:_QUOTED]}: {refused.message}"
@@ -257,6 +260,10 @@ class NodeConnection(Connection):
                 return self._telling.follow(run, again=before is not None)
             case Conflict():
                 return (Submit(c.DescribeRun(self._id(request.run_id)), ("same", (request, spec))),)
+            case Unavailable(open=True):
+                # An edge asks once. Told that the run has failed, it would never hear of one that
+                # is accepted all the same.
+                return (self._start(request, spec),)
             case Refusal():
                 return self._refuse(request, of_refusal(answer), now)
             case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from fleetgate.core import commands as c
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.kodelet.transcript import Transcript, Work
 from fleetgate.protocols.kodelet.wire import RunOpen
@@ -36,7 +37,8 @@ class OpenRun:
 @attrs.define(slots=True, eq=False)
 class Operation:
     """A call under way. `request` is its id on the wire, `run` the core's run. `questions` are
-    the wire ids of what it asks, by approval. `next_update`: no update goes out before."""
+    the wire ids of what it asks, by approval. `next_update`: no update goes out before. `start` is
+    what the core was asked."""
 
     request: str
     owner: OpenRun
@@ -50,3 +52,4 @@ class Operation:
     canceled: bool = False
     next_update: int = 0
     questions: dict[str, str] = attrs.field(factory=dict[str, str])
+    start: c.StartRun | None = None

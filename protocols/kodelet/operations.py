@@ -8,7 +8,7 @@ from typing import Final
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Answer
-from fleetgate.core.errors import Refusal
+from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.core.events import Decision, Outcome, Recorded, RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.times import nanos
@@ -45,12 +45,16 @@ class Operations:
         self._by_run[operation.run] = operation
         operation.owner.operations.add(operation.request)
         origin = c.Origin(link, operation.run.removeprefix(f"{link}/"))
-        start = c.StartRun(operation.run, spec, origin)
-        return (Submit(start, ("start", operation.request)),)
+        operation.start = c.StartRun(operation.run, spec, origin)
+        return (Submit(operation.start, ("start", operation.request)),)
 
     def started(self, request: str, answer: Answer, now: int) -> Steps:
         """The core took the run, or refused it: that is the tool's failure, and no error."""
         operation = self._all[request]
+        if isinstance(answer, Unavailable) and answer.open and operation.start is not None:
+            # A call is made once. Told that it has failed, nobody would stop a run that is
+            # accepted all the same.
+            return (Submit(operation.start, ("start", request)),)
         if not isinstance(answer, Refusal):
             operation.accepted = True
             follow = Follow(operation.run, Seq(0))

@@ -14,7 +14,7 @@ import attrs
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Answer
-from fleetgate.core.errors import Refusal
+from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.core.events import Recorded, RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.protocols.api import NO_STEPS, Ack, Follow, Opening, Steps, Submit, Unfollow
@@ -44,6 +44,7 @@ class _Work:
     finished: Callable[[_Work, e.Outcome], None]
     accepted: bool = False
     newest: bool = True
+    start: c.StartRun | None = None
 
     def take(self, data: bytes) -> None:
         """It has said more. Of a terminal the newest is kept, of a diff the first."""
@@ -109,7 +110,8 @@ class Rooms:
         )
         self._works[work.run] = work
         origin = c.Origin(self.opening.link, work.run.removeprefix(f"{self.opening.link}/"))
-        return (Submit(c.StartRun(work.run, spec, origin), ("room", work.run)),)
+        work.start = c.StartRun(work.run, spec, origin)
+        return (Submit(work.start, ("room", work.run)),)
 
     def _new_id(self) -> RunId:
         self._count += 1
@@ -121,6 +123,8 @@ class Rooms:
     def started(self, run: RunId, answer: Answer) -> Steps:
         """The core took a run, or refused it."""
         work = self._works[run]
+        if isinstance(answer, Unavailable) and answer.open and work.start is not None:
+            return (Submit(work.start, ("room", run)),)  # as `Operations.started`
         if not isinstance(answer, Refusal):
             work.accepted = True
             if work is self._terminal:

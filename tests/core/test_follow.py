@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import events as e
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     DONE,
     HandWorker,
+    hub_on,
     kinds,
     read_until,
+    start_run,
     started,
+    worker_info,
 )
 from fleetgate.core.ids import Seq
+from fleetgate.core.journal.api import JournalConflict
+from fleetgate.core.journal.memory import open_memory_journal
+from fleetgate.core.journal.rows import Row
 from fleetgate.core.slots import TAIL_ITEMS
 
 
@@ -40,6 +48,32 @@ async def test_I8_followers_read_from_their_own_cursor(hub: Hub, worker: HandWor
         nursery.cancel_scope.cancel()
     for after, numbers in seen.items():
         assert numbers == list(range(after + 1, last + 1))
+
+
+async def test_a_run_that_is_durable_and_not_yet_accepted_is_followed_once_it_is(
+    autojump_clock: MockClock,
+) -> None:
+    """Found by `just chaos-seeds --pair rvbox-agency --seed 101`: a host's new link read the run
+    from the journal while its commit was being answered, and never heard of it."""
+    async with open_memory_journal() as journal, hub_on(journal) as hub:
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        store = journal.store
+
+        async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+            refused = await store(groups)
+            await trio.sleep(1)
+            return refused
+
+        journal.store = slow  # type: ignore[method-assign]
+        run = start_run().run
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(hub.submit, start_run())
+            await trio.sleep(0.5)
+            assert await journal.get(run) is not None
+            with trio.fail_after(60):
+                seen = await read_until(hub, run, 1)
+        assert [each.seq for each in seen] == [1]
 
 
 async def test_a_follower_of_an_ended_run_reads_it_all_and_waits(

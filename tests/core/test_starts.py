@@ -127,8 +127,9 @@ async def test_I6_a_start_that_is_late_in_the_journal_is_not_accepted_twice(
         journal.store = slow  # type: ignore[method-assign]
         start = attrs.evolve(start_run(), spec=attrs.evolve(start_run().spec, announce=True))
         for late in ("in time", "still being accepted", "still being accepted"):
-            with pytest.raises(Unavailable, match=late):
+            with pytest.raises(Unavailable, match=late) as refused:
                 await hub.submit(start)
+            assert refused.value.open
         journal.store = store  # type: ignore[method-assign]
         await trio.sleep(60)
         again = await hub.submit(start)

@@ -392,6 +392,17 @@ def test_a_request_is_the_same_whatever_was_configured_meanwhile() -> None:
         assert codec.decode_node(sent.frame).code == "conflict"
 
 
+def test_a_start_that_is_still_open_is_asked_again_and_not_told_to_have_failed() -> None:
+    """Found by `just chaos-seeds --pair iop-rvbox --seed 19`: a clock leapt during a commit, the
+    edge was told that its run had failed, and it was done all the same."""
+    with node() as play:
+        live(play)
+        (submit,) = play.receive(asked()).take()
+        for _ in range(2):
+            play.reply(submit.reply_to, Unavailable("not in time", open=True)).expect(submit)
+        play.reply(submit.reply_to, Accepted(None, run_of(asked()))).expect(Follow(RUN, Seq(0)))
+
+
 def test_a_refusal_of_the_core_is_one_event() -> None:
     with node() as play:
         live(play)

@@ -205,6 +205,16 @@ def test_the_end_of_the_link_asks_for_nothing() -> None:
         play.closed().expect()
 
 
+def test_a_start_that_is_still_open_is_asked_again_and_not_told_to_have_failed() -> None:
+    with t.attached(t.play_runner()) as play:
+        t.open_run(play)
+        first = t.execute(play, "server:1")
+        play.reply(first.reply_to, Unavailable("not in time", open=True)).expect(first)
+        run = t.accept(play, first)
+        play.deliver(number(run, STOPPED))
+        assert [each["id"] for each in said(play.take())] == ["server:1"]
+
+
 @pytest.mark.parametrize("how", ["ends", "is refused", "is cancelled"])
 def test_case_11_a_call_that_waits_begins_when_another_ends(how: str) -> None:
     with t.attached(t.play_runner(requests=1)) as play:

@@ -8,7 +8,7 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted
 from fleetgate.core.commands import ShellCommand
-from fleetgate.core.errors import NoRoute, RunEnded
+from fleetgate.core.errors import NoRoute, RunEnded, Unavailable
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.protocols.api import Ack, Follow, Submit, Unfollow
@@ -105,6 +105,13 @@ def test_a_diff(text: bytes, code: int, more: Any) -> None:
             "exitCode": code,
             **more,
         }
+
+
+def test_a_diff_whose_start_is_still_open_is_asked_again() -> None:
+    with attached() as play:
+        asked(play, "git.diff")
+        first = started(play)
+        play.reply(first.reply_to, Unavailable("not in time", open=True)).expect(first)
 
 
 def test_a_diff_that_fails_is_refused_or_cancelled() -> None:
