@@ -17,8 +17,9 @@ from fleetgate.gateway.local.script import Script, read_script
 Rules: TypeAlias = Sequence[Mapping[str, Any]]
 """The `[[when]]` rules of a script, as a list: each has `match` and `do`."""
 
-OTHERWISE: Final = frozenset({"help", "frames"})
-"""Options of the command line that have no keyword: every frame is seen from Python."""
+OTHERWISE: Final = frozenset({"help", "frames", "token_file"})
+"""Options of the command line that have no keyword: every frame is seen from Python, and no list of
+processes shows its values."""
 
 
 def make_peer(name: str, options: Mapping[str, Any]) -> Peer:

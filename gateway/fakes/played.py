@@ -64,7 +64,8 @@ class Played:
             work.started()
             return await tool(work, answers)
 
-        return Part(Work(run, spec, reporter), play, answers)
+        session = spec.session or spec.resume or ""
+        return Part(Work(run, spec, reporter, session), play, answers)
 
     def play(self, script: Script) -> None:
         """Play this from now on, in place of all that was played: script and tools."""
@@ -72,4 +73,4 @@ class Played:
         self._stage.script = script
 
     def end_session(self, id: str) -> None:
-        """A script remembers nothing from run to run."""
+        """A session is a name that runs share: a script remembers nothing from run to run."""

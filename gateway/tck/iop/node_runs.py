@@ -114,7 +114,7 @@ async def no_session(kit: NodeAttempt) -> None:
     await edge.refused_run(request.run_id, "session_not_found")
 
 
-@TOPIC.should(
+@TOPIC.must(
     "IOP-N-106",
     given=_UP,
     when="a run names a session that is not there, and later one requires it",

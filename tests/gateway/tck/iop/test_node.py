@@ -7,13 +7,10 @@ from trio.testing import MockClock
 from fleetgate.gateway.tck.proving import check_nobody_passes, try_all, unmet
 from fleetgate.gateway.tck.runner import Runner
 
-SESSIONS = "IOP-N-106"
-"""No must: what a script plays has no sessions (tests of the pool's own adapters have them)."""
-
 
 async def test_our_node_meets_every_requirement(node: Runner, autojump_clock: MockClock) -> None:
     results = await try_all(node)
-    assert set(unmet(results)) == {SESSIONS}, unmet(results)
+    assert not unmet(results), unmet(results)
 
 
 async def test_nobody_meets_a_requirement(node: Runner, autojump_clock: MockClock) -> None:

@@ -15,6 +15,8 @@ from fleetgate.gateway.tck.testing import Bend, Mutants, says
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 
+REQUIRED = w.SessionMode.REQUIRE_EXISTING
+
 
 def unset(frame: bytes) -> Sequence[bytes]:
     """A configuration does not arrive."""
@@ -24,13 +26,21 @@ def unset(frame: bytes) -> Sequence[bytes]:
     return (codec.encode_edge(attrs.evolve(message, config=None)),)
 
 
+def forgotten(frame: bytes) -> Sequence[bytes]:
+    """A session that a run requires is not the one that it named."""
+    message = codec.decode_edge(frame)
+    if not isinstance(message, w.RunRequest) or message.session_mode != int(REQUIRED):
+        return (frame,)
+    return (codec.encode_edge(attrs.evolve(message, session_id=message.session_id + "X")),)
+
+
 MUTANTS: Mutants = (
     ("IOP-N-101", says("complete", "completX")),
     ("IOP-N-102", says("conflict", "conflicX")),
     ("IOP-N-103", says("invalid_argument", "invalid_argumenX")),
     ("IOP-N-104", says("invalid_argument", "invalid_argumenX")),
     ("IOP-N-105", says("session_not_found", "session_not_founX")),
-    ("IOP-N-106", Bend()),
+    ("IOP-N-106", Bend(hears=forgotten)),
     ("IOP-N-107", says("cancelled", "cancelleX")),
     ("IOP-N-108", says("not_found", "not_founX")),
     ("IOP-N-109", says("session_not_found", "session_not_founX")),
