@@ -15,7 +15,10 @@ trial
 sample
     What one trial measured.
 part
-    A bench of one thing by itself: appends to the journal, the start of a short command.
+    One bench, with a table of its own: the bridge, each pair of protocols, or one thing by itself,
+    such as followers, memory, recovery, appends to the journal.
+base
+    Another commit, whose bridge takes turns with this tree's (`--compare`).
 
 A figure means something only beside the other subject's figure from the same run.
 """
