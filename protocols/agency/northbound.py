@@ -201,7 +201,7 @@ class AgencyNorthbound(BulkConnection):
             return self._answer(id, refusals.STOPPING)
         wrong = self._flaw(message)
         if wrong is None:
-            return self._submit(to_command(self._link, message), lambda a: self._started(id, a))
+            return self._ask_start(id, to_command(self._link, message))
         run = scoped(self._link, message.run_id)
         return self._submit(c.DescribeRun(run), lambda a: self._not_started(id, wrong, a))
 
@@ -228,10 +228,15 @@ class AgencyNorthbound(BulkConnection):
         """That the id is taken counts before what is wrong with the request."""
         return self._answer(id, refusals.RUN_EXISTS if isinstance(answer, Accepted) else wrong)
 
-    def _started(self, id: int, answer: Answer) -> Steps:
+    def _ask_start(self, id: int, start: c.StartRun, again: bool = False) -> Steps:
+        return self._submit(start, lambda a: self._started(id, start, a, again))
+
+    def _started(self, id: int, start: c.StartRun, answer: Answer, again: bool) -> Steps:
+        if isinstance(answer, errors.Unavailable) and answer.open:
+            return self._ask_start(id, start, again=True)
         if isinstance(answer, Refusal):
             return self._answer(id, refusals.start_refused(answer))
-        new = isinstance(answer, Accepted) and answer.run is None
+        new = isinstance(answer, Accepted) and (again or answer.run is None)
         return self._answer(id, wire.Accepted() if new else refusals.RUN_EXISTS)
 
     # --- attaching

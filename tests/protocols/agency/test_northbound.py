@@ -207,6 +207,18 @@ def test_an_id_is_used_once_even_with_an_equal_request() -> None:
         answered(play, key, Accepted(make_run(), make_run()), exists)
 
 
+def test_a_start_that_is_still_open_is_asked_again_and_then_its_own() -> None:
+    """Found by `just chaos-seeds --pair agency-agency --seed 168`: its commit was late, and the
+    client was told that a run had failed which went on."""
+    with agree(play_daemon()) as play:
+        start = c.StartRun(ID, to_spec(REQUEST), c.Origin("gui", "run-1"))
+        key = asks(play, 2, START, start)
+        (submit,) = play.reply(key, errors.Unavailable("late", open=True)).take()
+        assert submit.command == start
+        known = Accepted(make_run(), make_run())
+        answered(play, submit.reply_to, known, yes(2))
+
+
 STARTS: list[tuple[Refusal, wire.ErrorCode, str]] = [
     (errors.Conflict("other"), Code.CONFLICT, "run already exists"),
     (errors.Stopping("gui is stopping"), Code.CONFLICT, "AgencyProxy is stopping"),
