@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import trio
 
 from fleetgate.gateway.clock import Clock
-from fleetgate.gateway.tck.peer import Patience, Peer, RawPeer, Skipped, Unmet
+from fleetgate.gateway.tck.peer import Elsewhere, Patience, Peer, RawPeer, Unmet
 from fleetgate.gateway.tck.seen import Seen, Show, show_with
 from fleetgate.protocols.explaining import Speaker
 from fleetgate.transports.api import Link, LinkError
@@ -100,7 +100,7 @@ class Attempt:
     async def raw(self) -> RawPeer:
         """A new byte stream to the target.
 
-        Raises: `Skipped` where the carriage has none, `Unmet`.
+        Raises: `Elsewhere` where the carriage has none, `Unmet`.
         """
         self._links += 1
         try:
@@ -108,7 +108,7 @@ class Attempt:
         except OSError as error:
             raise Unmet(f"a connection to {self.target.address}", str(error)) from None
         if stream is None:
-            raise Skipped(f"{self.target.address} has no byte stream to put odd bytes on")
+            raise Elsewhere(f"{self.target.address} has no byte stream to put odd bytes on")
         self.seen.add(self._links, True, "the connection is up", note=True)
         return RawPeer(stream, self.seen, self.patience, self._links)
 

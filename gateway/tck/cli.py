@@ -27,7 +27,7 @@ BROKEN: Final = 1
 """A must was broken."""
 USAGE: Final = 2
 UNPROVEN: Final = 3
-"""No must was broken, and some were skipped."""
+"""No must was broken, and some were skipped that the target's carriage has."""
 CANNOT_START: Final = 4
 """The address cannot be used, or the command of --start cannot be run."""
 
@@ -98,8 +98,8 @@ def _described(kit: Kit) -> str:
     how = "dials it" if kit.listens else "listens at --target and waits for it"
     return (
         f"Examines a peer that plays the {kit.side} of {kit.protocol}: the kit {how}. Exit codes: "
-        "0 every must is met, 1 one is broken, 3 none is broken and some were skipped, 2 the "
-        "command line makes no sense, 4 it could not start."
+        "0 every must is met, 1 one is broken, 3 none is broken and some that its carriage has "
+        "were skipped, 2 the command line makes no sense, 4 it could not start."
     )
 
 

@@ -30,6 +30,10 @@ class Skipped(Exception):
     """Whether the target keeps the requirement cannot be told; the text says what is missing."""
 
 
+class Elsewhere(Skipped):
+    """The requirement is about another carriage than the target's: nothing of it is missing."""
+
+
 @attrs.frozen(slots=True)
 class Patience:
     """How long an attempt waits, in seconds."""
@@ -77,7 +81,7 @@ class Peer:
             try:
                 await self.link.send_some(frames)
             except FrameRefused as error:
-                raise Skipped(f"this carriage has no form for the frame: {error}") from None
+                raise Elsewhere(f"this carriage has no form for the frame: {error}") from None
         if scope.cancelled_caught:
             raise Unmet("that the target reads", f"it read nothing for {self._seconds()} s")
 
@@ -136,10 +140,10 @@ class Peer:
     def trickle(self, piece: int) -> None:
         """Send, and read, at most `piece` bytes at a time from here on.
 
-        Raises: `Skipped` where the carriage brings whole frames.
+        Raises: `Elsewhere` where the carriage brings whole frames.
         """
         if not isinstance(self.link, Trickling):
-            raise Skipped("this carriage brings whole frames")
+            raise Elsewhere("this carriage brings whole frames")
         self.link.trickle(piece)
 
     async def close(self, code: int | None = 1000) -> None:
@@ -177,7 +181,7 @@ class RawPeer:
     async def finish(self) -> None:
         """Say that no more comes, and go on reading."""
         if not isinstance(self._stream, trio.abc.HalfCloseableStream):
-            raise Skipped("this carriage cannot be closed in one direction")
+            raise Elsewhere("this carriage cannot be closed in one direction")
         self._seen.add(self._number, True, "the kit sends no more", note=True)
         with suppress(trio.BrokenResourceError):
             await self._stream.send_eof()

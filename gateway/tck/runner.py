@@ -13,7 +13,7 @@ import trio
 
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.tck.attempt import Attempt, Target
-from fleetgate.gateway.tck.peer import Patience, Skipped, Unmet
+from fleetgate.gateway.tck.peer import Elsewhere, Patience, Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Kit, Requirement, Tier
 from fleetgate.gateway.tck.seen import Seen, SeenFrame
 from fleetgate.transports.api import LinkError
@@ -38,6 +38,8 @@ class Result:
     seconds: float = 0.0
     frames: tuple[SeenFrame, ...] = ()
     notes: tuple[str, ...] = ()
+    elsewhere: bool = False
+    """It was skipped because it is about another carriage."""
 
 
 @attrs.frozen(slots=True)
@@ -57,8 +59,11 @@ class Summary:
 
     @property
     def unproven(self) -> bool:
-        """Whether a must was skipped."""
-        return self.count(Tier.MUST, Verdict.SKIP) > 0
+        """Whether a must was skipped that the target's carriage has."""
+        return any(
+            r.requirement.tier is Tier.MUST and r.verdict is Verdict.SKIP and not r.elsewhere
+            for r in self.results
+        )
 
 
 def chosen(kit: Kit, patterns: Sequence[str]) -> tuple[Requirement, ...]:
@@ -106,33 +111,38 @@ class Runner:
         seen, began = Seen(), trio.current_time()
         attempt = self.kit.attempt(self.target, self.given, self.patience, seen, self.clock)
         attempt.target_dials = not self.kit.listens
-        verdict, reason = Verdict.PASS, ""
+        result = Result(requirement, Verdict.PASS)
         with trio.move_on_after(self.patience.whole) as scope:
             try:
-                verdict, reason = await self._tried(requirement, attempt)
+                result = await self._tried(requirement, attempt)
             finally:  # inside the scope: an attempt's resources may have scopes of their own
                 with trio.move_on_after(self.patience.within, shield=True):
                     await attempt.close()
         if scope.cancelled_caught:
-            verdict, reason = Verdict.FAIL, f"it was not over after {self.patience.whole:g} s"
+            why = f"it was not over after {self.patience.whole:g} s"
+            result = Result(requirement, Verdict.FAIL, why)
         if requirement.ends and self.started is not None:
             await self.started.stop()
         took = trio.current_time() - began
-        return Result(requirement, verdict, reason, took, seen.frames, tuple(attempt.notes))
+        notes = tuple(attempt.notes)
+        return attrs.evolve(result, seconds=took, frames=seen.frames, notes=notes)
 
-    async def _tried(self, requirement: Requirement, attempt: Attempt) -> tuple[Verdict, str]:
+    async def _tried(self, requirement: Requirement, attempt: Attempt) -> Result:
+        verdict, why, elsewhere = Verdict.FAIL, "", False
         try:
             await self._have_target(attempt)
             await requirement.play(attempt)
+            verdict = Verdict.PASS
         except Skipped as skipped:
-            return Verdict.SKIP, str(skipped)
+            verdict, why = Verdict.SKIP, str(skipped)
+            elsewhere = isinstance(skipped, Elsewhere)
         except Unmet as unmet:
-            return Verdict.FAIL, str(unmet)
+            why = str(unmet)
         except LinkError as error:
-            return Verdict.FAIL, f"the link ended in the middle: {error}"
+            why = f"the link ended in the middle: {error}"
         except Exception as error:  # a target may send anything, and it costs this requirement only
-            return Verdict.FAIL, f"the kit could not go on with what came: {error!r}"
-        return Verdict.PASS, ""
+            why = f"the kit could not go on with what came: {error!r}"
+        return Result(requirement, verdict, why, elsewhere=elsewhere)
 
     async def _have_target(self, attempt: Attempt) -> None:
         """Start the target if it is ours to start and does not run, and wait until it is there."""

@@ -14,7 +14,7 @@ from fleetgate.gateway.tck.iop.talk import (
     expect_equal,
     now,
 )
-from fleetgate.gateway.tck.peer import Skipped, Unmet
+from fleetgate.gateway.tck.peer import Elsewhere, Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
@@ -200,7 +200,7 @@ async def too_large(kit: EdgeAttempt) -> None:
 )
 async def text(kit: EdgeAttempt) -> None:
     if not kit.target.address.startswith(("ws:", "wss:")):
-        raise Skipped("only WebSocket has text messages")
+        raise Elsewhere("only WebSocket has text messages")
     node = await kit.peer(Node, binary=False)
     await node.send(b"hello")
     came = await node.over()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fleetgate.gateway.tck.peer import Skipped, Unmet
+from fleetgate.gateway.tck.peer import Elsewhere, Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.gateway.tck.rvbox.client import Client, ServerAttempt, told
 from fleetgate.gateway.tck.rvbox.talk import (
@@ -243,7 +243,7 @@ async def lenient(kit: ServerAttempt) -> None:
 )
 async def text(kit: ServerAttempt) -> None:
     if not kit.target.address.startswith(("ws:", "wss:")):
-        raise Skipped("only WebSocket has text messages")
+        raise Elsewhere("only WebSocket has text messages")
     client = await kit.peer(Client, binary=False)
     await client.send(b"hello")
     await client.expect_end(TEXT)

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.attempt import Attempt
 from fleetgate.gateway.tck.kits import kit_of
-from fleetgate.gateway.tck.peer import Skipped, Unmet
+from fleetgate.gateway.tck.peer import Elsewhere, Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Requirement, Tier, Topic
 from fleetgate.gateway.tck.runner import Result, Runner, Summary, Verdict, chosen
 from fleetgate.gateway.tck.testing import Bad
@@ -35,6 +35,10 @@ async def breaks(attempt: Attempt) -> None:
 
 async def skips(attempt: Attempt) -> None:
     raise Skipped("no basket")
+
+
+async def cannot_be_said(attempt: Attempt) -> None:
+    raise Elsewhere("no text here")
 
 
 async def loses(attempt: Attempt) -> None:
@@ -118,6 +122,16 @@ def test_a_summary_counts_and_musts_decide() -> None:
     assert Summary(shoulds).count(Tier.SHOULD, Verdict.FAIL) == 1
     assert Summary((*shoulds, Result(must, Verdict.FAIL))).broken
     assert Summary((*shoulds, Result(must, Verdict.SKIP))).unproven
+
+
+async def test_what_is_of_another_carriage_leaves_nothing_unproven(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    runner = runner_with(nursery)
+    beside = await runner.attempt(requirement(cannot_be_said))
+    assert (beside.verdict, beside.reason) == (Verdict.SKIP, "no text here")
+    assert not Summary((beside,)).unproven
+    assert Summary((beside, await runner.attempt(requirement(skips)))).unproven
 
 
 def test_a_topic_is_what_its_file_says() -> None:
