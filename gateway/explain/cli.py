@@ -149,10 +149,10 @@ def _line(given: Given, explained: Explained, section: str) -> dict[str, Any]:
 
 
 def _text(protocol: str, given: Given, explained: Explained, section: str) -> Iterator[str]:
-    size = "" if given.data is None else f", {len(given.data)} bytes"
-    sender = "" if explained.sender is None else f", from the {explained.sender}"
-    name = f" {explained.name}" if explained.name else ""
-    yield f"{given.where}:{printable(name, newlines=False)}{size}{sender}"
+    size = "" if given.data is None else f"{len(given.data)} bytes"
+    sender = "" if explained.sender is None else f"from the {explained.sender}"
+    said = ", ".join(filter(None, (printable(explained.name or "", newlines=False), size, sender)))
+    yield f"{given.where}: {said}".rstrip()
     if explained.rule:
         yield f"  refused: {printable(explained.rule, newlines=False)}"
     if section:

@@ -23,6 +23,11 @@ def test_a_frame_is_decoded(capsys: pytest.CaptureFixture[str]) -> None:
     assert '"requestId": 2' in out
 
 
+def test_a_frame_without_a_name_is_headed_by_its_size(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain-frame", "rvbox", "0a03"]) == cli.REFUSED
+    assert capsys.readouterr().out.startswith("the frame: 2 bytes\n")
+
+
 @pytest.mark.parametrize(
     ("protocol", "frame", "rule", "section"),
     [
