@@ -30,6 +30,7 @@ from fleetgate.gateway.fakes.options import (
 from fleetgate.gateway.fakes.running import Peer
 from fleetgate.gateway.fakes.sides import controller
 from fleetgate.protocols import iop
+from fleetgate.protocols.iop.config import read_config
 
 NAME = "iop-edge"
 DIGITS: Final = 12
@@ -106,6 +107,11 @@ def _config(path: str | None) -> Any:
         return None
     try:
         text = read_regular(path, MAX_CONFIG).decode()
-        return json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+        table = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
     except (OSError, ValueError) as error:
         raise BadOption(f"--node-config: {path} cannot be read: {error}") from None
+    try:
+        read_config(table)
+    except ValueError as error:
+        raise BadOption(f"--node-config: {path}: {error}") from None
+    return table

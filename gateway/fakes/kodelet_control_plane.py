@@ -14,6 +14,7 @@ from fleetgate.gateway.fakes.kodelet_operations import KNOWN
 from fleetgate.gateway.fakes.kodelet_plane import Plane
 from fleetgate.gateway.fakes.lines import Writer
 from fleetgate.gateway.fakes.options import (
+    BadOption,
     GivenToken,
     Parser,
     add_common,
@@ -93,4 +94,6 @@ def make(arguments: argparse.Namespace) -> Peer:
 def _address(listen: str, path: str, *, encrypted: bool) -> str:
     if "://" in listen:
         return listen
+    if not listen.rpartition(":")[2].isdecimal():  # a URL would have the port 80 or 443 without it
+        raise BadOption(f"--listen: expected HOST:PORT or a URL, got {listen!r}")
     return f"{'wss' if encrypted else 'ws'}://{listen}{path}"

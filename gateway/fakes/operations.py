@@ -245,7 +245,13 @@ def as_operation(members: dict[str, Any], known: Mapping[str, type[Any]]) -> Ope
     """
     name = members.pop("op", None)
     if not isinstance(name, str) or name not in known:
-        hint = nearest(name, known) if isinstance(name, str) else f"known: {', '.join(known)}"
+        every = f"known: {', '.join(known)}"
+        if name in CONTROLLER or name in WORKER:
+            side = "controllers" if name in CONTROLLER else "workers"
+            raise InvalidArgument(
+                f"op: {name} is an operation of {side}, not of this fake; {every}"
+            )
+        hint = nearest(name, known) if isinstance(name, str) else every
         raise InvalidArgument(f"op: no operation has this name; {hint}")
     if known[name] is Start:
         return _read_start(members)

@@ -227,7 +227,13 @@ def grants_of(option: str, given: Sequence[str]) -> tuple[Grant, ...]:
 
 def milliseconds(text: str) -> float:
     """An option's milliseconds, as the seconds that settings have. For argparse."""
-    return int(text) / 1000
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {text!r}")
+    return number / 1000
 
 
 def given(**members: Any) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def test_a_node_configuration_that_cannot_be_used_is_exit_code_2(
         (tmp_path / name).write_text(text)
         assert run([*words, str(tmp_path / name)]) == 2
     assert run([*words, str(tmp_path / "missing")]) == 2
-    assert "--node-config" in capsys.readouterr().err
+    said = capsys.readouterr().err.splitlines()
+    assert all("fake iop-edge: --node-config: " in line for line in said), said
 
 
 def test_a_node_is_sent_its_configuration_and_runs_what_it_names(

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fleetgate.gateway.fakes.cli import run
 from fleetgate.gateway.fakes.kodelet_control_plane import NAME, make_parser
 from fleetgate.gateway.fakes.tools import OFFERED
 from fleetgate.protocols import kodelet
@@ -63,6 +66,22 @@ def everything_that_can_be_asked(plane: Any, runner: str) -> None:
     assert plane.until(id="7")["error"]["message"].endswith("context canceled")
     plane.tell(op="close", id="9", run="run_x", status="succeeded")
     assert plane.until(id="9")["run"] == {"status": "succeeded", "error": ""}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--listen", "127.0.0.1"], "--listen: expected HOST:PORT or a URL, got '127.0.0.1'"),
+        (["--listen", "[::1]"], "--listen: expected HOST:PORT"),
+        (["--listen", "127.0.0.1:0", "--heartbeat-ms", "-1"], "--heartbeat-ms: expected a whole"),
+        (["--listen", "127.0.0.1:0", "--lease-grace-ms", "soon"], "above 0, got 'soon'"),
+    ],
+)
+def test_what_makes_no_sense_is_named_by_its_own_option(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["kodelet-control-plane", *words]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_control_plane_and_a_runner_meet(fakes: Callable[..., Any], tmp_path: Path) -> None:

@@ -85,6 +85,11 @@ def test_an_operation_is_read(members: dict[str, object], operation: ops.Operati
         (b'{"op":"quit","id":7}', None, "id: expected a string"),
         (b'{"op":"strat","id":"1"}', "1", "did you mean start?"),
         (b'{"id":"1"}', "1", "op: no operation"),
+        (
+            b'{"op":"emit","id":"1"}',
+            "1",
+            "emit is an operation of workers, not of this fake; known",
+        ),
         (b'{"op":"follow","id":"1","run":"r","aftre":1}', "1", "did you mean after?"),
         (b'{"op":"follow","id":"1"}', "1", "run: is missing"),
         (b'{"op":"send","id":"1","run":7}', "1", "run: expected a string"),
