@@ -19,6 +19,10 @@ NUMBERED = {"rvbox"}
 SENT_ONCE = {"iop"}
 """Protocols whose runs outlive a link, if they have been heard of before it was lost: a start is
 sent at most once."""
+GRACED = {"iop"}
+"""Protocols whose runs outlive a link only if its worker is back within a grace, of 30 s."""
+GRACE = 15.0
+"""Seconds away that may come to that: what is left is backoff and the search for a dead link."""
 FELT = 60.0
 """Seconds behind a strike in which it may still be felt: a peer that finds a silent link dead."""
 GONE = frozenset({"lost", "failed"})
@@ -90,11 +94,16 @@ class Allowance:
         """Whether a run of this protocol that was open then may be lost by what struck: where runs
         do not outlive a link, or where a start is sent at most once and this one did not arrive."""
         if POWERS[protocol]["resumes"] and (executed or protocol not in SENT_ONCE):
-            return False
+            return protocol in GRACED and self._away(span) > GRACE
         return any(
             strike.kind in ("kill", "jump") or strike.entry == entry
             for strike in self._during(span)
         )
+
+    def _away(self, span: tuple[float, float]) -> float:
+        """Seconds that links may have been away while a run was open, leaps of clocks included."""
+        struck = self._during(span)
+        return sum(s.skew if s.kind == "jump" else s.lasts for s in struck)
 
     def _during(self, span: tuple[float, float]) -> Iterator[Strike]:
         for began, over, strike in self.struck:
