@@ -31,8 +31,11 @@ print(digest(try_seed(sys.argv[2], sys.argv[3])))
 
 
 def digest(trial: Trial) -> str:
-    """What was seen in a trial, all of it."""
-    return hashlib.sha256(repr(trial.evidence).encode()).hexdigest()
+    """What was seen in a trial, all of it. Sets are put in order: theirs is the process's own."""
+    evidence = [
+        (sorted(each.ends), attrs.evolve(each, ends=frozenset())) for each in trial.evidence
+    ]
+    return hashlib.sha256(repr(evidence).encode()).hexdigest()
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -55,7 +58,7 @@ def test_a_seed_is_the_same_trial_in_every_process(pair: str, seed: str) -> None
     found = {digest(try_seed(pair, seed)) for _ in range(2)}
     done = subprocess.run(
         [sys.executable, "-P", "-c", DIGEST, str(HERE), pair, seed],
-        env={**os.environ, "PYTHONHASHSEED": "1"},
+        env={**os.environ, "PYTHONHASHSEED": "2"},
         capture_output=True,
         text=True,
         check=True,

@@ -43,7 +43,9 @@ async def small(autojump_clock: MockClock) -> AsyncIterator[Small]:
         nursery.cancel_scope.cancel()
 
 
-async def test_what_waits_is_begun_and_all_else_is_performed(small: Small) -> None:
+async def test_what_waits_is_begun_and_all_else_is_performed(
+    small: Small, autojump_clock: MockClock
+) -> None:
     performer = Performer(small, LineWriter())
     assert await performer.perform(small.nursery, START) == {"run": "r"}
     assert not performer.waits(ops.Status("r"))
