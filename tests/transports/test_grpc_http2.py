@@ -60,7 +60,7 @@ def test_a_peer_learns_our_bounds() -> None:
     assert grpclib_config().http2_connection_window_size == CONNECTION_WINDOW
 
 
-def one_call_too_many(here: H2, there: H2) -> list[Event]:
+def one_call_too_many(here: H2, there: H2Connection) -> list[Event]:
     for number in range(CALLS):
         there.send_headers(2 * number + 1, HEAD)
     exchange(here, there)

@@ -97,7 +97,7 @@ class Wire(asyncio.Transport):
 def served_by(options: Options) -> tuple[ServerConnection, Wire]:
     """A connection whose calls run nowhere, behind its handshake."""
     connection = ServerConnection(
-        "peer", options, served(options, {}), lambda *_: None, lambda _: False
+        "peer", options, served(options, {}), lambda _link, _route, _seconds: None, lambda _: False
     )
     wire = Wire()
     connection.connection_made(wire)
