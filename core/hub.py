@@ -7,10 +7,9 @@ shown to followers and confirmed to the worker once durable (I1, I3). It knows n
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Protocol
 
 import attrs
 import trio
@@ -41,35 +40,13 @@ from fleetgate.core.questions import Questions
 from fleetgate.core.receiver import Heard, Receiver
 from fleetgate.core.retention import Retention
 from fleetgate.core.roster import Port, Roster, Worker, remembered
+from fleetgate.core.routing import Router
 from fleetgate.core.run import Run, decide
 from fleetgate.core.slots import Slot
 from fleetgate.core.starts import Starts
 from fleetgate.core.timers import Clock, Timers
 from fleetgate.core.watchers import Tell, Watchers
 from fleetgate.core.worker import Reports, WorkerInfo, WorkerStatus
-
-
-class Router(Protocol):
-    """Where runs of a northbound entry go."""
-
-    def route(self, link: str, spec: c.RunSpec, created: int = 0) -> tuple[str, c.RunSpec]:
-        """The southbound entry that takes this run, and the spec as its workers get it.
-        `created`: when the run was accepted, in Unix nanoseconds.
-
-        Raises: `NoRoute`, `UnsupportedInput`.
-        """
-        ...
-
-    def pools(
-        self, link: str, labels: Mapping[str, str] | None = None
-    ) -> Mapping[str, tuple[str, ...]]:
-        """The southbound entries that runs of `link`, or those of them with these labels, may go
-        to, each with the provider names that its routes select it by."""
-        ...
-
-    def denies(self, link: str, pool: str) -> bool:
-        """Whether approvals that workers of `pool` ask for in runs of `link` are denied at once."""
-        ...
 
 
 class Hub:
@@ -97,7 +74,7 @@ class Hub:
             self._questions.left,
             self.watchers,
         )
-        self._orders = Orders(self._ledger, self._dispatcher, limits, self._route)
+        self._orders = Orders(self._ledger, self._dispatcher, limits, self._route, self._hears)
         self._deadlines = Deadlines(
             self._ledger, self._timers, self._roster.worker_of, leftovers, self._cancel_late
         )
@@ -169,6 +146,9 @@ class Hub:
     def _route(self, run: Run) -> Run:
         pool, routed = self.router.route(run.origin.link, run.spec, run.created)
         return attrs.evolve(run, pool=pool, routed=None if routed == run.spec else routed)
+
+    def _hears(self, pool: str) -> bool:
+        return self.router.hears_decisions(pool)
 
     async def _command(self, command: c.RunCommand, key: str | None = None) -> Accepted:
         with in_all(self._ledger.limits.answer_within):

@@ -72,6 +72,10 @@ class OneWay:
         """Only of a link that is mute."""
         return link == MUTE
 
+    def hears_decisions(self, pool: str) -> bool:
+        """They are told."""
+        return True
+
 
 @attrs.define
 class RecordingPort:

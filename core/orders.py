@@ -12,7 +12,7 @@ from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
 from fleetgate.core.commits import within
 from fleetgate.core.dispatcher import Dispatcher
-from fleetgate.core.errors import InvalidArgument, ResourceExhausted
+from fleetgate.core.errors import InvalidArgument, ResourceExhausted, UnsupportedInput
 from fleetgate.core.journal.api import Done, OpenOrder, PutKey, PutOrder, PutRun, Write
 from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
@@ -25,12 +25,18 @@ class Orders:
     """Gives commands to open runs, one at a time per run, in the order they came."""
 
     def __init__(
-        self, ledger: Ledger, dispatcher: Dispatcher, limits: Limits, route: Callable[[Run], Run]
+        self,
+        ledger: Ledger,
+        dispatcher: Dispatcher,
+        limits: Limits,
+        route: Callable[[Run], Run],
+        hears: Callable[[str], bool],
     ) -> None:
         self._ledger = ledger
         self._dispatcher = dispatcher
         self._limits = limits
         self._route = route
+        self._hears = hears
 
     def opening(self, run: Run) -> tuple[Run, tuple[OpenOrder, ...]]:
         """What the spec itself feeds to the run's input, and the run with that counted.
@@ -60,6 +66,14 @@ class Orders:
         if isinstance(command, c.SendInput) and len(command.data) > limit:
             raise InvalidArgument(
                 f"an input may have {limit} bytes, {len(command.data)} came; send it in pieces"
+            )
+
+    def _check_heard(self, run: Run, command: c.RunCommand) -> None:
+        """A decision that no worker hears of decides nothing, so it is not recorded either."""
+        if isinstance(command, c.ResolveApproval) and not self._hears(run.pool):
+            raise UnsupportedInput(
+                f"workers of {run.pool} cannot be told of a decision; answer where the worker "
+                "itself asks, or cancel the run"
             )
 
     def _check_room(self, slot: Slot, size: int) -> None:
@@ -105,6 +119,7 @@ class Orders:
         # TERM means to drop what it is cleaning up.
         told = isinstance(command, c.CancelRun) and _is_told_to_stop(slot)
         verdict = Verdict(slot.run) if told else decide(slot.run, command)
+        self._check_heard(slot.run, command)
         if isinstance(command, c.SendInput):
             self._check_room(slot, len(command.data))
         if verdict.order and len(slot.orders) >= self._limits.run_orders:

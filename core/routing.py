@@ -8,7 +8,7 @@ takes (`adapt`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import attrs
 
@@ -174,3 +174,30 @@ def _unsupported(
             example = f"adapt = {{ {came.value} = {_EXAMPLES[came, wanted]} }}"
             return f"{said}; set for example {example} on the route to {route.to}"
     return f"{said}; send it by another route"
+
+
+class Router(Protocol):
+    """Where runs of a northbound entry go."""
+
+    def route(self, link: str, spec: RunSpec, created: int = 0) -> tuple[str, RunSpec]:
+        """The southbound entry that takes this run, and the spec as its workers get it.
+        `created`: when the run was accepted, in Unix nanoseconds.
+
+        Raises: `NoRoute`, `UnsupportedInput`.
+        """
+        ...
+
+    def pools(
+        self, link: str, labels: Mapping[str, str] | None = None
+    ) -> Mapping[str, tuple[str, ...]]:
+        """The southbound entries that runs of `link`, or those of them with these labels, may go
+        to, each with the provider names that its routes select it by."""
+        ...
+
+    def denies(self, link: str, pool: str) -> bool:
+        """Whether approvals that workers of `pool` ask for in runs of `link` are denied at once."""
+        ...
+
+    def hears_decisions(self, pool: str) -> bool:
+        """Whether workers of `pool` are told how an approval was decided."""
+        ...

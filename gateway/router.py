@@ -63,3 +63,7 @@ class RouteTable:
     def denies(self, link: str, pool: str) -> bool:
         """Whether approvals that workers of `pool` ask for in runs of `link` are denied at once."""
         return link in self._denying and pool not in self._deaf
+
+    def hears_decisions(self, pool: str) -> bool:
+        """Whether workers of `pool` are told how an approval was decided."""
+        return pool not in self._deaf

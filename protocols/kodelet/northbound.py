@@ -34,7 +34,7 @@ from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.offer import make_manifest, make_registration, remember, without_id
 from fleetgate.protocols.kodelet.open_runs import OpenRuns
 from fleetgate.protocols.kodelet.openings import Takes, no_time
-from fleetgate.protocols.kodelet.operations import UPDATE, Operations
+from fleetgate.protocols.kodelet.operations import UPDATE, Operations, decided
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
 from fleetgate.protocols.kodelet.rooms import WAIT
 from fleetgate.protocols.kodelet.settings import RunnerSettings
@@ -112,6 +112,8 @@ class RunnerConnection(Connection):
                 steps = self._rooms.started(subject, answer)
             case "written":
                 steps = self._rooms.written(subject, answer)
+            case "decided":
+                steps = decided(subject, answer)
             case _:
                 steps = NO_STEPS
         return self._after([*steps, *self._desk.close_stopped()], now)

@@ -8,7 +8,7 @@ from typing import Final
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Answer
-from fleetgate.core.errors import Refusal, Unavailable
+from fleetgate.core.errors import Refusal, Unavailable, UnsupportedInput
 from fleetgate.core.events import Decision, Outcome, Recorded, RunState
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.times import nanos
@@ -213,4 +213,12 @@ def _deny(run: RunId, approval: str) -> Submit:
 
 
 def _resolve(run: RunId, approval: str, decision: Decision, value: str | None) -> Submit:
-    return Submit(c.ResolveApproval(run, approval, decision, value), NOBODY)
+    return Submit(c.ResolveApproval(run, approval, decision, value), ("decided", run))
+
+
+def decided(run: RunId, answer: Answer) -> Steps:
+    """What the core says of a decision. The runner protocol has no word for one that cannot be
+    taken to the worker."""
+    if isinstance(answer, UnsupportedInput):
+        return (Report("kodelet_decision_not_carried", answer.message, run),)
+    return NO_STEPS

@@ -20,12 +20,14 @@ from fleetgate.core.errors import (
     ResourceExhausted,
     RunEnded,
     Unavailable,
+    UnsupportedInput,
 )
 from fleetgate.core.events import RunState
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     DONE,
     HandWorker,
+    OneWay,
     describe,
     hub_on,
     read_until,
@@ -154,6 +156,29 @@ async def test_approvals_are_resolved_once(hub: Hub, worker: HandWorker) -> None
 
 
 # --- scripts
+
+
+class ToTheDeaf(OneWay):
+    def hears_decisions(self, pool: str) -> bool:
+        return False
+
+
+async def test_a_decision_that_no_worker_hears_of_is_refused_and_not_recorded(
+    hub: Hub, worker: HandWorker
+) -> None:
+    hub.router = ToTheDeaf()
+    run = await started(hub)
+    worker.record(run, e.RunStarted(), e.ApprovalRequested("a", "May I?"))
+    await read_until(hub, run, 3)
+    with pytest.raises(UnsupportedInput, match="workers of pool cannot be told of a decision"):
+        await hub.submit(c.ResolveApproval(run, "a", e.Decision.ALLOW_ONCE), key="k")
+    with pytest.raises(ApprovalNotFound):
+        await hub.submit(c.ResolveApproval(run, "b", e.Decision.ALLOW_ONCE))
+    assert (await describe(hub, run)).approvals == ("a",)
+    worker.record(run, e.ApprovalResolved("a", e.Decision.DENY))
+    (own,) = await read_until(hub, run, 4, after=3)
+    assert own.event == e.ApprovalResolved("a", e.Decision.DENY)
+    assert worker.port.numbers(run) == [0]
 
 
 async def test_a_run_waits_for_its_script(hub: Hub, worker: HandWorker) -> None:

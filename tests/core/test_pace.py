@@ -113,6 +113,9 @@ async def test_the_oldest_run_of_the_entry_goes_first_whatever_its_pool(
         def denies(self, link: str, pool: str) -> bool:
             return False
 
+        def hears_decisions(self, pool: str) -> bool:
+            return True
+
     hub.router = TwoWays()
     workers = {}
     for pool in ("one", "two"):

@@ -61,3 +61,5 @@ def test_whose_approvals_are_denied_and_where_nobody_could_be_told() -> None:
     assert table.denies("edge", "laptops")
     assert not table.denies("edge", "nodes")
     assert not table.denies("gui", "laptops")
+    assert table.hears_decisions("laptops")
+    assert not table.hears_decisions("nodes")

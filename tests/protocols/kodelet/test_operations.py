@@ -6,11 +6,13 @@ import pytest
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.answers import Accepted
 from fleetgate.core.commands import RunSpec, ToolCall
+from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.times import nanos
-from fleetgate.protocols.api import Submit
+from fleetgate.protocols.api import Report, Submit
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.kodelet import testing as t
 from fleetgate.protocols.kodelet.operation import OpenRun, Operation
@@ -152,6 +154,17 @@ def test_an_unreadable_answer_counts_as_no() -> None:
         report, submit = play.take()
         assert report.what == "kodelet_unreadable_answer"
         assert submit.command.decision is e.Decision.DENY
+
+
+def test_a_decision_that_no_worker_hears_of_is_for_the_operator_to_see() -> None:
+    with t.attached(t.play_runner()) as play:
+        run = interactive(play)
+        play.deliver(number(run, ASKED)).take()
+        play.receive(yes("runner:2", {"status": "submitted"}))
+        (submit,) = play.take()
+        play.reply(submit.reply_to, UnsupportedInput("cannot be told"))
+        play.expect(Report("kodelet_decision_not_carried", "cannot be told", run))
+        play.reply(submit.reply_to, Accepted()).expect()
 
 
 def test_a_diagnosis_is_a_notice() -> None:
