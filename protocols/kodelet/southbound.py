@@ -7,6 +7,7 @@ holds of an earlier one is lost.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -64,6 +65,10 @@ _TAKEN: Final = -1
 
 REPLACED: Final = "runner connection was replaced"
 
+REGISTRATIONS: Final = 4
+"""Registrations that wait for the end of one: a runner has use for one more, and one may have as
+many bytes as a message."""
+
 
 class ControlPlaneConnection(Connection):
     """One runner's link."""
@@ -79,6 +84,7 @@ class ControlPlaneConnection(Connection):
         self.proxy = Proxy(self._peer, self._wards, self.leases)
         self._phase = Phase.NEW
         self._request = ""
+        self._registrations: deque[Called] = deque()
         self._asked = wire.Register()
         self._last: Liveness | None = None
         self._free: int | None = 0
@@ -208,6 +214,12 @@ class ControlPlaneConnection(Connection):
         raise Refused(errors.UNKNOWN_METHOD)
 
     def _register(self, called: Called) -> Steps:
+        if self._phase is Phase.REGISTERING:
+            # Whether it comes too late is known when that one has ended (W 6.2).
+            if len(self._registrations) == REGISTRATIONS:
+                raise Refused(errors.OVERLOADED)
+            self._registrations.append(called)
+            return NO_STEPS
         if self._phase is not Phase.NEW:
             raise Refused(errors.REGISTERED)
         asked = read_params(wire.Register, called, errors.PARAMS_REQUIRED)
@@ -221,7 +233,14 @@ class ControlPlaneConnection(Connection):
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
         steps = self._known(answer) if reply_to == "known" else self._admitted(answer, now)
-        return self._after(steps, now)
+        return self._after([*steps, *self._try_waiting()], now)
+
+    def _try_waiting(self) -> list[Step]:
+        """Those that waited have their turn once a registration has ended, well or not."""
+        steps: list[Step] = []
+        while self._registrations and self._phase is not Phase.REGISTERING:
+            steps += handle(self._peer, self._registrations.popleft(), self._called)
+        return steps
 
     def _known(self, answer: Answer) -> Steps:
         """Who is known decides whether the id that the runner shows may be its own (W 7.2)."""

@@ -27,6 +27,7 @@ from fleetgate.protocols.api import (
 from fleetgate.protocols.kodelet import errors, southbound
 from fleetgate.protocols.kodelet import testing as t
 from fleetgate.protocols.kodelet.names import runner_id
+from fleetgate.protocols.kodelet.southbound import REGISTRATIONS
 from fleetgate.protocols.kodelet.testing import ask, beat, no, rest, said, tell, yes
 from fleetgate.protocols.testing import SECOND
 
@@ -190,6 +191,41 @@ def test_after_registration_once_is_enough_and_methods_of_ours_are_unknown() -> 
             play.receive(ask("r", method, {}))
             (answer,) = said(play.take())
             assert answer["error"]["code"] == code
+
+
+def test_w_6_2_a_second_registration_waits_until_the_first_has_ended() -> None:
+    with t.play_control_plane() as play:
+        play.opened(t.OPENING)
+        stranger = {**t.REGISTER, "runnerId": "runner_x"}
+        play.receive(ask("runner:1", "runner.register", stranger))
+        (asked,) = play.take()
+        play.receive(ask("runner:2", "runner.register", {**t.REGISTER, "protocolVersions": [2]}))
+        play.receive(ask("runner:3", "runner.register", t.REGISTER))
+        play.receive(ask("runner:4", "runner.register", t.REGISTER)).expect()
+        play.reply(asked.reply_to, known())
+        taken = play.take()
+        answers = {each["id"]: each["error"]["code"] for each in said(taken)}
+        assert answers == {"runner:1": -32002, "runner:2": -32602}
+        (again,) = [step for step in taken if isinstance(step, Submit)]
+        play.reply(again.reply_to, known())
+        (announced,) = play.take()
+        assert isinstance(announced, AnnounceWorker)
+        play.reply(announced.reply_to, Admission(Epoch(1), ()))
+        first, second = said(play.take())
+        assert (first["id"], first["result"]["generation"]) == ("runner:3", 1)
+        assert (second["id"], second["error"]["code"]) == ("runner:4", -32600)
+        assert second["error"]["message"] == errors.REGISTERED.message
+
+
+def test_i9_so_many_registrations_wait() -> None:
+    with t.play_control_plane() as play:
+        play.opened(t.OPENING)
+        play.receive(ask("runner:1", "runner.register", t.REGISTER)).take()
+        for number in range(REGISTRATIONS):
+            play.receive(ask(f"waits:{number}", "runner.register", t.REGISTER)).expect()
+        play.receive(ask("late", "runner.register", t.REGISTER))
+        (answer,) = said(play.take())
+        assert (answer["id"], answer["error"]["message"]) == ("late", errors.OVERLOADED.message)
 
 
 def test_a_core_that_does_not_admit_is_a_failed_registration() -> None:
