@@ -15,7 +15,6 @@ from fleetgate.gateway.fakes.kodelet_plane import Plane
 from fleetgate.gateway.fakes.lines import Writer
 from fleetgate.gateway.fakes.options import (
     BadOption,
-    GivenToken,
     Parser,
     add_common,
     add_tls,
@@ -26,11 +25,13 @@ from fleetgate.gateway.fakes.options import (
     milliseconds,
     settings_of,
     tls_of,
+    token_of,
 )
 from fleetgate.gateway.fakes.performing import Performer
 from fleetgate.gateway.fakes.running import Peer
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.protocols import kodelet
+from fleetgate.protocols.kodelet.upgrade import check_token
 
 NAME = "kodelet-control-plane"
 
@@ -75,8 +76,8 @@ def make(arguments: argparse.Namespace) -> Peer:
     )
     tls = tls_of(arguments)
     address = _address(arguments.listen, settings.path, encrypted=tls is not None)
-    token = arguments.token
-    grants = () if token is None else (Grant(GivenToken(value=token), "runner"),)
+    token = token_of(arguments.token, check_token)
+    grants = () if token is None else (Grant(token, "runner"),)
     entry = Entry("south", "runners", "kodelet", address, True, settings, tls, tokens=grants)
     check_entry("--listen", entry)
     plane = Plane(attended=not arguments.no_ui)

@@ -12,7 +12,6 @@ import attrs
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     BadOption,
-    GivenToken,
     Parser,
     add_common,
     add_script,
@@ -27,6 +26,7 @@ from fleetgate.gateway.fakes.options import (
     script_of,
     settings_of,
     tls_of,
+    token_of,
 )
 from fleetgate.gateway.fakes.running import Peer
 from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, worker
@@ -35,7 +35,7 @@ from fleetgate.protocols import kodelet
 from fleetgate.protocols.kodelet.northbound import RunnerConnection
 from fleetgate.protocols.kodelet.openings import no_time
 from fleetgate.protocols.kodelet.tools import BASH
-from fleetgate.protocols.kodelet.upgrade import BadServer, websocket_url
+from fleetgate.protocols.kodelet.upgrade import BadServer, check_token, websocket_url
 from fleetgate.protocols.kodelet.wire import RunOpen
 
 NAME = "kodelet-runner"
@@ -94,7 +94,7 @@ def make(arguments: argparse.Namespace) -> Peer:
     )
     script = script_of(arguments)
     address, tls = _address(arguments.server), tls_of(arguments)
-    token = None if arguments.token is None else GivenToken(value=arguments.token)
+    token = token_of(arguments.token, check_token)
     entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
     check_entry("--server", entry)
     playing = Playing(script, {} if arguments.script else TOOLS, state=arguments.state)

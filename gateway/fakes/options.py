@@ -211,6 +211,21 @@ def _token_in(path: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def token_of(token: str | None, check: Callable[[str], None]) -> GivenToken | None:
+    """The token that was given, if any. `check` is the protocol's word on it, a `ValueError` that
+    repeats nothing of a token.
+
+    Raises: `BadOption`.
+    """
+    if token is None:
+        return None
+    try:
+        check(token)
+    except ValueError as error:
+        raise BadOption(f"--token: {error}") from None
+    return GivenToken(value=token)
+
+
 def grants_of(option: str, given: Sequence[str]) -> tuple[Grant, ...]:
     """The grants that `T=ID` words make.
 

@@ -13,6 +13,7 @@ from fleetgate.protocols.kodelet.wire import ENDPOINT, SUBPROTOCOL
 
 _COOKIE: Final = "kodelet_auth_token"
 _SCHEME: Final = re.compile(r"(?:bearer|token)\s+(.*)", re.IGNORECASE | re.DOTALL)
+_TOKEN: Final = re.compile(r"[A-Za-z0-9._~-]+")
 _PORTS: Final = {"http": 80, "https": 443}
 _LOOPBACK: Final = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 _SAFE: Final = "/:@!$&'()*+,;=~"
@@ -20,6 +21,19 @@ _SAFE: Final = "/:@!$&'()*+,;=~"
 
 class BadServer(ValueError):
     """A control plane's URL cannot be dialled; the text says what is wanted."""
+
+
+class BadToken(ValueError):
+    """A token that no control plane would have; the text repeats nothing of it."""
+
+
+def check_token(token: str) -> None:
+    """Whether a token is one (W 2.3).
+
+    Raises: `BadToken`.
+    """
+    if not _TOKEN.fullmatch(token):
+        raise BadToken("a token of kodelet is one or more of A-Z, a-z, 0-9, '-', '.', '_' and '~'")
 
 
 def shown_token(headers: Mapping[str, str]) -> str | None:

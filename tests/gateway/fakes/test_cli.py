@@ -22,6 +22,9 @@ def test_the_fakes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {name} " in listed and words in listed for name, words in FAKES.items())
 
 
+WHERE = ("--server", "http://127.0.0.1:1", "--workspace", "w", "--state", "s")
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -32,13 +35,21 @@ def test_the_fakes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["rvbox-server", "--listen", "ws://127.0.0.1:0/agent", "--token", "x"], "TOKEN=ID"),
         (["kodelet-runner", "--server", "ftp://h", "--workspace", "w", "--state", "s"], "http"),
         (["kodelet-control-plane", "--listen", "h:x"], "--listen: "),
+        (["kodelet-control-plane", "--listen", "h:1", "--token", "bad token!"], "A-Z, a-z, 0-9"),
+        (["kodelet-control-plane", "--listen", "h:1", "--token", ""], "one or more of A-Z"),
+        (
+            ["kodelet-runner", *WHERE, "--token", "bad token!"],
+            "--token: a token of kodelet is one or more of A-Z, a-z, 0-9, '-', '.', '_' and '~'",
+        ),
     ],
 )
 def test_bad_arguments_are_exit_code_2(
     argv: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(argv) == 2
-    assert words in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert words in said
+    assert "bad token!" not in said
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import pytest
 
 from fleetgate.protocols.kodelet.upgrade import (
     BadServer,
+    BadToken,
     canonical_server,
+    check_token,
     refuse,
     shown_token,
     websocket_url,
@@ -113,3 +115,11 @@ def test_case_3_rejected(server: str) -> None:
     with pytest.raises(BadServer) as caught:
         websocket_url(server)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["bad token!", "", "a\n", "a=", "ä", "a/b"])
+def test_w_2_3_a_token_has_an_alphabet(token: str) -> None:
+    check_token("AZaz09-._~")
+    with pytest.raises(BadToken) as caught:
+        check_token(token)
+    assert not token or repr(token) not in str(caught.value)
