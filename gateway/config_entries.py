@@ -142,8 +142,8 @@ def read_entry(
     address = resolve_address(raw.listen or raw.connect or "", base)
     _check(raw, path, flaws)
     _check_address(raw, address, path, flaws)
-    if settings is not None and raw.listen is not None:
-        _check_reach(side_of(adapters[raw.protocol], facing), settings, address, path, flaws)
+    if settings is not None and address and not _is_said(flaws):
+        _check_place(side_of(adapters[raw.protocol], facing), settings, raw, address, path, flaws)
     token = None if raw.token is None else read_secret(raw.token, (*path, "token"), base, flaws)
     tokens = _grants(raw, path, base, flaws)
     if flaws:
@@ -226,13 +226,20 @@ def _check_address(raw: _EntryTable, address: str, path: Path, flaws: list[Flaw]
         flaws.append(Flaw((*path, "listen" if raw.listen else "connect"), str(error)))
 
 
-def _check_reach(side: Side, settings: Any, address: str, path: Path, flaws: list[Flaw]) -> None:
-    """A protocol may keep its WebSockets to this machine."""
-    use = side.carriage(settings).websocket
-    try:
-        where = parse_address(address)
-    except AddressError:
-        return  # said already
+def _is_said(flaws: list[Flaw]) -> bool:
+    """Whether something is wrong with the address itself."""
+    return any(flaw.path[-1] in ("connect", "listen") for flaw in flaws)
+
+
+def _check_place(
+    side: Side, settings: Any, raw: _EntryTable, address: str, path: Path, flaws: list[Flaw]
+) -> None:
+    """A protocol knows where nobody is met, and may keep its WebSockets to this machine."""
+    where, listens = parse_address(address), raw.listen is not None
+    wrong = side.misplaced(settings, where.scheme, listens) if side.misplaced is not None else ""
+    if wrong:
+        flaws.append(Flaw((*path, "listen" if listens else "connect"), wrong))
+    use = side.carriage(settings).websocket if listens else None
     bound = use is not None and use.loopback and where.scheme in ("ws", "wss")
     if bound and not is_loopback(where.host):
         text = f"WebSocket address must be loopback, got {where.host}"

@@ -21,7 +21,7 @@ from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.watchers import WorkerNotice
 from fleetgate.core.worker import InputKind, Reports, WorkerInfo
-from fleetgate.protocols.carriage import Carriage
+from fleetgate.protocols.carriage import Carriage, Misplaced
 from fleetgate.protocols.explaining import Showing
 
 # --- steps: either side
@@ -349,7 +349,8 @@ class Side:
     seconds), and its connections. `denies`: is what runs from such an entry ask for denied at once?
     Southbound, `inputs` are what workers take; `decisions`: are they told of those? `asks`: do runs
     come from such an entry? `prepare` gives a spec what `native` means for a run that waits; it
-    gets the instant of its acceptance, in Unix nanoseconds."""
+    gets the instant of its acceptance, in Unix nanoseconds. `misplaced`: could nobody be met there?
+    """
 
     settings: type[Any]
     open: Callable[[Any], Connection]
@@ -359,6 +360,7 @@ class Side:
     asks: Callable[[Any], bool] | None = None
     denies: Callable[[Any], bool] | None = None
     decisions: bool = True
+    misplaced: Misplaced | None = None
 
 
 @attrs.frozen(slots=True)

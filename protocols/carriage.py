@@ -6,6 +6,7 @@ The driver's room turns it into a transport's options: protocols know no transpo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -103,3 +104,33 @@ class Carriage:
     in_band: bool = False
     redial: Redial = Redial()
     write_within: float | None = None
+
+
+Misplaced: TypeAlias = Callable[[Any, str, bool], str]
+"""Given an entry's settings, the scheme of its address and whether it listens there: why it could
+meet nobody so, and what to write instead. Empty: it could."""
+
+_NO_WAY_ROUND: Final = ("stdio",)
+"""Where it is all one who dials."""
+
+
+def met_by_listening(who: str) -> Misplaced:
+    """For a side whose peers, in the protocol's words, dial it."""
+
+    def misplaced(settings: Any, scheme: str, listens: bool) -> str:
+        if listens or scheme in _NO_WAY_ROUND:
+            return ""
+        return f"{who}, and nobody is there to be dialled; use listen, and have them dial that"
+
+    return misplaced
+
+
+def met_by_dialling(who: str) -> Misplaced:
+    """For a side whose peers, in the protocol's words, listen."""
+
+    def misplaced(settings: Any, scheme: str, listens: bool) -> str:
+        if not listens or scheme in _NO_WAY_ROUND:
+            return ""
+        return f"{who}, so nobody comes in here; use connect, with the address where it listens"
+
+    return misplaced

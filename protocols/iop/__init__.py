@@ -28,7 +28,9 @@ from fleetgate.protocols.iop.settings import (
     EdgeSettings,
     NorthSettings,
     edge_carriage,
+    edge_misplaced,
     north_carriage,
+    north_misplaced,
 )
 from fleetgate.protocols.iop.southbound import EdgeConnection
 from fleetgate.protocols.iop.translate import INPUTS
@@ -55,7 +57,9 @@ def _serves_control(settings: EdgeSettings) -> bool:
 
 ADAPTER: Final = Adapter(
     "iop",
-    northbound=Side(NorthSettings, _north, north_carriage, denies=_denies),
+    northbound=Side(
+        NorthSettings, _north, north_carriage, denies=_denies, misplaced=north_misplaced
+    ),
     southbound=Side(
         EdgeSettings,
         _south,
@@ -64,6 +68,7 @@ ADAPTER: Final = Adapter(
         asks=_serves_control,
         denies=_denies,
         decisions=False,
+        misplaced=edge_misplaced,
     ),
     showing=explain.SHOWING,
 )

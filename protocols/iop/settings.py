@@ -8,7 +8,13 @@ from typing import Any, Final
 import attrs
 
 from fleetgate.core.json import NOTHING
-from fleetgate.protocols.carriage import Carriage, GrpcCall, GrpcUse, WebSocketUse
+from fleetgate.protocols.carriage import (
+    Carriage,
+    GrpcCall,
+    GrpcUse,
+    WebSocketUse,
+    met_by_listening,
+)
 from fleetgate.protocols.iop import codec, wire
 from fleetgate.protocols.iop.config import read_config
 from fleetgate.protocols.iop.errors import UNAUTHENTICATED
@@ -162,3 +168,25 @@ def north_carriage(settings: NorthSettings) -> Carriage:
         pings_allowed_every=settings.pings_allowed_every,
     )
     return Carriage("varint", settings.max_message, _socket(settings.path), grpc=grpc, in_band=True)
+
+
+_GRPC: Final = ("grpc", "grpcs")
+_nodes_dial: Final = met_by_listening("nodes dial their edge")
+
+
+def edge_misplaced(settings: EdgeSettings, scheme: str, listens: bool) -> str:
+    """Why an edge could meet nobody there; empty: it could."""
+    wrong = _nodes_dial(settings, scheme, listens)
+    if not wrong and settings.control and scheme not in _GRPC:
+        return "control clients come by gRPC only; use grpc: or grpcs:, or leave control out"
+    return wrong
+
+
+def north_misplaced(settings: NorthSettings, scheme: str, listens: bool) -> str:
+    """Why neither an edge nor a control client could be met there; empty: one could."""
+    if not listens or scheme in _GRPC:
+        return ""
+    return (
+        "who comes in here is a control client, and those come by gRPC only; use grpc: or grpcs:, "
+        "or connect, to be a node of the edge at that address"
+    )

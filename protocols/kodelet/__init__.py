@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from fleetgate.protocols.api import Adapter, Side
+from fleetgate.protocols.carriage import met_by_dialling, met_by_listening
 from fleetgate.protocols.kodelet import explain
 from fleetgate.protocols.kodelet.northbound import RunnerConnection
 from fleetgate.protocols.kodelet.settings import (
@@ -31,9 +32,18 @@ from fleetgate.protocols.kodelet.translate import INPUTS
 
 ADAPTER: Final = Adapter(
     "kodelet",
-    northbound=Side(RunnerSettings, RunnerConnection, runner_carriage),
+    northbound=Side(
+        RunnerSettings,
+        RunnerConnection,
+        runner_carriage,
+        misplaced=met_by_dialling("a control plane listens"),
+    ),
     southbound=Side(
-        ControlPlaneSettings, ControlPlaneConnection, control_plane_carriage, inputs=INPUTS
+        ControlPlaneSettings,
+        ControlPlaneConnection,
+        control_plane_carriage,
+        inputs=INPUTS,
+        misplaced=met_by_listening("runners dial their control plane"),
     ),
     showing=explain.SHOWING,
 )

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fleetgate.gateway.config_entries import MAX_SECRET, Secret, SecretUnreadable, read_entry
+from fleetgate.gateway.config_entries import (
+    MAX_SECRET,
+    Facing,
+    Secret,
+    SecretUnreadable,
+    read_entry,
+)
 from fleetgate.gateway.config_reader import Flawed
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.testing import plain_adapter
@@ -121,3 +127,65 @@ def test_case_g61_a_protocol_may_keep_its_websockets_to_this_machine(
     (flaw,) = caught.value.flaws
     assert str(flaw.path[-1]) == "listen"
     assert flaw.message.startswith("WebSocket address must be loopback, got ")
+
+
+NODES = "nodes dial their edge, and nobody is there to be dialled; use listen, and have them dial"
+CLIENT = "who comes in here is a control client, and those come by gRPC only; use grpc: or grpcs:"
+
+
+@pytest.mark.parametrize(
+    ("facing", "protocol", "where", "address", "said"),
+    [
+        ("north", "iop", "listen", "tcp://127.0.0.1:1", CLIENT),
+        ("north", "iop", "listen", "ws://127.0.0.1:1/iop", CLIENT),
+        ("north", "iop", "listen", "unix:/run/x", CLIENT),
+        ("north", "iop", "listen", "grpc://127.0.0.1:1", ""),
+        ("north", "iop", "connect", "grpc://127.0.0.1:1", ""),
+        ("north", "iop", "connect", "tcp://127.0.0.1:1", ""),
+        ("north", "iop", "connect", "wss://edge.example/iop", ""),
+        ("south", "iop", "connect", "tcp://127.0.0.1:1", NODES),
+        ("south", "iop", "connect", "grpcs://127.0.0.1:1", NODES),
+        ("south", "iop", "connect", "stdio:", ""),
+        ("south", "iop", "listen", "tcp://127.0.0.1:1", ""),
+        ("south", "iop", "listen", "ws://127.0.0.1:1/iop", ""),
+        ("south", "kodelet", "connect", "ws://127.0.0.1:1/x", "runners dial their control plane"),
+        ("south", "kodelet", "listen", "ws://127.0.0.1:1/x", ""),
+        ("north", "kodelet", "listen", "ws://127.0.0.1:1/x", "a control plane listens, so nobody"),
+        ("north", "kodelet", "connect", "ws://127.0.0.1:1/x", ""),
+    ],
+)
+def test_where_a_protocol_meets_nobody_is_refused(
+    facing: Facing, protocol: str, where: str, address: str, said: str, tmp_path: Path
+) -> None:
+    table = {"name": "a", "protocol": protocol, where: address}
+    if not said:
+        assert read_entry(facing, table, (facing, 0), tmp_path, adapters(())).address == address
+        return
+    with pytest.raises(Flawed) as caught:
+        read_entry(facing, table, (facing, 0), tmp_path, adapters(()))
+    (flaw,) = caught.value.flaws
+    assert flaw.path == (facing, 0, where)
+    assert flaw.message.startswith(said)
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "grpc"])
+def test_control_clients_of_an_edge_come_by_grpc_only(scheme: str, tmp_path: Path) -> None:
+    address = f"{scheme}://127.0.0.1:1"
+    table = {"name": "a", "protocol": "iop", "listen": address, "control": True}
+    if scheme == "grpc":
+        assert read_entry("south", table, ("south", 0), tmp_path, adapters(())).settings.control
+        return
+    with pytest.raises(Flawed) as caught:
+        read_entry("south", table, ("south", 0), tmp_path, adapters(()))
+    (flaw,) = caught.value.flaws
+    said = "control clients come by gRPC only; use grpc: or grpcs:, or leave control out"
+    assert (flaw.path[-1], flaw.message) == ("listen", said)
+
+
+def test_of_an_address_that_is_wrong_itself_nothing_more_is_said(tmp_path: Path) -> None:
+    for value, said in ((5, "expected a string, got a number"), ("ftp://h", "'ftp://h' is no")):
+        table = {"name": "a", "protocol": "iop", "listen": value}
+        with pytest.raises(Flawed) as caught:
+            read_entry("north", table, ("north", 0), tmp_path, adapters(()))
+        (flaw,) = caught.value.flaws
+        assert flaw.message.startswith(said)
