@@ -12,6 +12,7 @@ from trio.testing import MockClock
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.events import Outcome, Reason, RunState, Stream
 from fleetgate.core.ids import SessionId
 from fleetgate.gateway.fidelity.bridge import Bridge, open_bridge
@@ -222,3 +223,23 @@ async def test_a_node_holds_runs_below_the_root_whatever_protocol_they_go_on_by(
             if south in ("iop", "agency"):
                 assert spec.workspace == (there,)
             bridge.say(at_host, e.RunStarted(), OK)
+
+
+async def test_a_decision_at_an_edge_is_refused_and_not_recorded(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_bridge("agency", "iop") as bridge:
+        # The node leaves its approvals to an operator there.
+        monkeypatch.setattr(type(bridge.host.hub.router), "denies", lambda *_: False)
+        run, at_node = await begun(bridge)
+        bridge.say(at_node, e.RunStarted(), e.ApprovalRequested("a1", "MayI"))
+        await trio.sleep(5)
+        assert bridge.of_kind(run, e.ApprovalRequested)
+        hub = bridge.gateway.hub
+        (here,) = (await hub.submit(c.ListRuns())).runs
+        (asked,) = here.approvals
+        with pytest.raises(UnsupportedInput, match="cannot be told of a decision"):
+            await hub.submit(c.ResolveApproval(here.id, asked, e.Decision.ALLOW_ONCE))
+        (after,) = (await hub.submit(c.ListRuns())).runs
+        assert after.approvals == (asked,)
+        assert after.last_seq == here.last_seq
