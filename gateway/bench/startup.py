@@ -27,12 +27,23 @@ COMMANDS: Final = {
 """The commands by name, as words for the interpreter that runs us. The first is the measure of
 the others."""
 
+_FAKE: Final = ("-P", "-m", "fleetgate", "fake")
+
 SERVICES: Final = {
-    "gateway fake … ready": ("-P", "-m", "fleetgate", "fake", "agency-daemon", "--socket", "{}/d"),
+    "gateway fake agency-daemon … ready": (*_FAKE, "agency-daemon", "--socket", "{}/d"),
+    "gateway fake iop-edge … ready": (
+        *(*_FAKE, "iop-edge", "--listen", "grpc://127.0.0.1:0", "--token", "t"),
+    ),
+    "gateway fake kodelet-control-plane … ready": (
+        *(*_FAKE, "kodelet-control-plane", "--listen", "127.0.0.1:0"),
+    ),
+    "gateway fake rvbox-server … ready": (
+        *(*_FAKE, "rvbox-server", "--listen", "ws://127.0.0.1:0/agent"),
+    ),
     "gateway serve … ready": ("-P", "-m", "fleetgate", "serve", "--config", "{}/gateway.toml"),
 }
 """Commands that go on. They are timed until they have said that they are ready, and `{}` is a new
-directory with a config in it."""
+directory with a config in it. Fakes that dial are ready when their peer is: they are not here."""
 
 _READY: Final = (b'"ready"', b'"gateway_ready"')
 

@@ -84,7 +84,7 @@ def make(arguments: argparse.Namespace) -> Peer:
     settings = settings_of(
         kodelet.ADAPTER.northbound.settings,
         arguments.settings,
-        workspace=os.path.realpath(arguments.workspace),
+        workspace=_workspace(arguments.workspace),
         tools=_tools(scripted=arguments.script is not None),
         commands=list(COMMANDS),
         output_limit=KEPT_OUTPUT,
@@ -102,6 +102,12 @@ def make(arguments: argparse.Namespace) -> Peer:
     connect = partial(RunnerConnection, takes=no_time if arguments.script else takes)
     around = around_of(NAME, entry, journal, arguments, ALL_INPUTS)
     return worker(attrs.evolve(around, connect=connect), playing)
+
+
+def _workspace(path: str) -> str:
+    if not os.path.isdir(path):
+        raise BadOption(f"--workspace: expected a directory that is there, got {path}")
+    return os.path.realpath(path)
 
 
 def takes(asked: RunOpen) -> float:

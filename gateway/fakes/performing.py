@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import trio
 
@@ -47,6 +47,10 @@ def suffer_nothing(faults: Faults) -> None:
 def play_nothing(script: Script) -> None:
     """What another script comes to where nothing is played."""
     raise UnsupportedInput("runs are not played here")
+
+
+MAX_RUN_ID: Final = 256
+"""Bytes of an id that a run is started by: those that the strictest protocol carries."""
 
 
 class Performer:
@@ -114,6 +118,7 @@ class Performer:
                 scope = self._followers[RunId(run)] = trio.CancelScope()
                 nursery.start_soon(self._follow, RunId(run), after, scope)
             case ops.Unfollow(run=run):
+                await self._seen(run)
                 self._unfollow(run)
             case ops.Ack(run=run, through=through):
                 await self._small.hub.acknowledge(RunId(run), through)
@@ -168,7 +173,7 @@ class Performer:
     async def _start(self, operation: ops.Start) -> Line:
         if operation.worker is not None:
             self._links(operation.worker)
-        run = RunId(operation.run)
+        run = _new_id(operation.run)
         answer = await self._ask(c.StartRun(run, operation.spec, c.Origin(OPERATOR, run)))
         assert isinstance(answer, Accepted)
         return {"run": run}
@@ -241,3 +246,12 @@ def _steps(operation: ops.Emit) -> Sequence[Step]:
     except Flawed as error:
         said = [f"{'.'.join(map(str, flaw.path))}: {flaw.message}" for flaw in error.flaws]
         raise InvalidArgument("; ".join(said).replace("a table", "an object")) from None
+
+
+def _new_id(run: str) -> RunId:
+    size = len(run.encode("utf-8", "surrogatepass"))
+    if not 0 < size <= MAX_RUN_ID or "\0" in run:
+        raise InvalidArgument(
+            f"run: expected an id of 1 to {MAX_RUN_ID} bytes without NUL, got {size} bytes"
+        )
+    return RunId(run)

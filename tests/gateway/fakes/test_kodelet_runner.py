@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fleetgate.gateway.fakes.kodelet_runner import make_parser, takes
+from fleetgate.gateway.fakes.kodelet_runner import make, make_parser, takes
+from fleetgate.gateway.fakes.options import BadOption
 from fleetgate.gateway.fakes.tools import OFFERED, QUESTION
 from fleetgate.protocols.kodelet.wire import RunOpen
 
@@ -29,6 +30,13 @@ def test_only_conversations_that_say_so_take_long_to_open() -> None:
         0.0,
         0.0,
     ]
+
+
+def test_a_workspace_is_a_directory_that_is_there(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    words = ["--server", "http://127.0.0.1:1", "--workspace", "/dev/null/x", "--state", state]
+    with pytest.raises(BadOption, match="--workspace: expected a directory that is there"):
+        make(make_parser().parse_args(words))
 
 
 @pytest.fixture

@@ -60,8 +60,18 @@ async def test_refusals_are_raised(small: Small) -> None:
         await performer.perform(small.nursery, ops.Status("none"))
     with pytest.raises(InvalidArgument, match="exactly one of text and data_base64"):
         await performer.perform(small.nursery, ops.Send("r"))
+    with pytest.raises(RunNotFound):
+        await performer.perform(small.nursery, ops.Unfollow("none"))
     with pytest.raises(UnsupportedInput, match="the protocol carries no such thing"):
         await performer.perform(small.nursery, ops.CloseInput("r"))
+
+
+@pytest.mark.parametrize("id", ["", "a" * 257, "☃" * 86, "a\0b"])
+async def test_an_id_that_no_protocol_carries_starts_nothing(small: Small, id: str) -> None:
+    performer = Performer(small, LineWriter())
+    with pytest.raises(InvalidArgument, match="expected an id of 1 to 256 bytes without NUL"):
+        await performer.perform(small.nursery, ops.Start(id, START.spec))
+    assert await performer.perform(small.nursery, ops.Runs()) == {"runs": []}
 
 
 async def test_what_a_fake_cannot_do_is_refused(small: Small) -> None:

@@ -1,13 +1,14 @@
-"""`gateway tck` examines the client in Go."""
+"""`gateway tck` examines the client and the server in Go."""
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tck import broken, examine
+from tck import broken, examine, says
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,24 @@ def test_the_client(
     url = f"ws://{place}/agent"
     start = [programs / "rvbox", "client", "-at", url, "-id", "host-1"]
     tried = examine(("rvbox", "client"), url, start)
+    assert len(tried) >= 30
+    assert broken(tried) == set()
+    record_property("count", len(tried))
+
+
+def test_the_server(
+    programs: Path, place: str, record_property: Callable[[str, object], None]
+) -> None:
+    """The server in Go meets every must of `gateway tck rvbox server`."""
+    start = [programs / "rvbox", "server", "-at", place]
+    run = {"op": "start", "run": "{name}", "client": "tck-host", "line": "{line}", "stdin": True}
+    asked = says(
+        run=json.dumps(run),
+        send=json.dumps({"op": "send", "run": "{run}", "text": "{text}"}),
+        cancel=json.dumps({"op": "signal", "run": "{run}", "signal": "terminate"}),
+    )
+    url = f"ws://{place}/agent"
+    tried = examine(("rvbox", "server"), url, start, "--client-id", "tck-host", *asked)
     assert len(tried) >= 30
     assert broken(tried) == set()
     record_property("count", len(tried))
