@@ -84,7 +84,7 @@ def make(arguments: argparse.Namespace) -> Peer:
     settings = settings_of(
         kodelet.ADAPTER.northbound.settings,
         arguments.settings,
-        workspace=_workspace(arguments.workspace),
+        workspace=os.path.realpath(arguments.workspace),
         tools=_tools(scripted=arguments.script is not None),
         commands=list(COMMANDS),
         output_limit=KEPT_OUTPUT,
@@ -97,17 +97,14 @@ def make(arguments: argparse.Namespace) -> Peer:
     token = token_of(arguments.token, check_token)
     entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
     check_entry("--server", entry)
+    if not os.path.isdir(arguments.workspace):
+        path = arguments.workspace
+        raise BadOption(f"--workspace: expected a directory that is there, got {path}")
     playing = Playing(script, {} if arguments.script else TOOLS, state=arguments.state)
     journal = journal_of(arguments.state)
     connect = partial(RunnerConnection, takes=no_time if arguments.script else takes)
     around = around_of(NAME, entry, journal, arguments, ALL_INPUTS)
     return worker(attrs.evolve(around, connect=connect), playing)
-
-
-def _workspace(path: str) -> str:
-    if not os.path.isdir(path):
-        raise BadOption(f"--workspace: expected a directory that is there, got {path}")
-    return os.path.realpath(path)
 
 
 def takes(asked: RunOpen) -> float:

@@ -194,6 +194,7 @@ async def test_unknown_runs_and_workers_are_refused_and_nothing_ends(desk: Desk)
     for op, members in (
         ("status", {}),
         ("follow", {}),
+        ("unfollow", {}),
         ("wait", {}),
         ("ack", {"through": 1}),
         ("cancel", {}),
@@ -203,7 +204,6 @@ async def test_unknown_runs_and_workers_are_refused_and_nothing_ends(desk: Desk)
         ("approve", {"approval": "a", "decision": "deny"}),
     ):
         assert (await desk.ask(op, run="none", **members))["error"]["code"] == "not_found"
-    assert (await desk.ask("unfollow", run="none"))["ok"]
     assert (await desk.ask("drop", worker="none"))["error"]["code"] == "worker_not_found"
     assert (await desk.ask("raw", text="x"))["ok"]
     await desk.give(b"no json")

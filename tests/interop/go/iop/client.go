@@ -24,9 +24,13 @@ type call struct {
 	end     func() error
 	receive func() (proto.Message, error)
 	cancel  context.CancelFunc
+	ops     chan op
 	read    chan struct{}
 	once    sync.Once
 }
+
+// waiting is how many operations may wait behind one that the edge's window holds up.
+const waiting = 1024
 
 func (c *call) release() { c.once.Do(func() { close(c.read) }) }
 
@@ -70,10 +74,8 @@ func (c *client) do(o op) error {
 		return fmt.Errorf("no call %q", o.Call)
 	}
 	switch o.Op {
-	case "send":
-		go sendAll(made, o)
-	case "end":
-		return made.end()
+	case "send", "end":
+		made.ops <- o
 	case "cancel":
 		made.cancel()
 	case "read":
@@ -84,14 +86,25 @@ func (c *client) do(o op) error {
 	return nil
 }
 
-// sendAll sends it as often as it says, and tells when the library has taken all of it.
-func sendAll(made *call, o op) {
-	for range max(1, o.Repeat) {
-		if made.send(o) != nil {
-			return // how the call ended is told by whoever receives
+// speak sends what a call is told to, one after the other: a stream has one sender.
+func speak(made *call) {
+	for o := range made.ops {
+		if o.Op == "end" {
+			made.end()
+		} else if sendAll(made, o) {
+			lines.Say("sent", lines.Event{"call": o.Call})
 		}
 	}
-	lines.Say("sent", lines.Event{"call": o.Call})
+}
+
+// sendAll sends it as often as it says; true once the library has taken all of it.
+func sendAll(made *call, o op) bool {
+	for range max(1, o.Repeat) {
+		if made.send(o) != nil {
+			return false // how the call ended is told by whoever receives
+		}
+	}
+	return true
 }
 
 func (c *client) begin(o op) error {
@@ -100,7 +113,7 @@ func (c *client) begin(o op) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(o.TimeoutMs)*time.Millisecond)
 	}
 	ctx = metadata.NewOutgoingContext(ctx, metadata.New(o.Metadata))
-	made := &call{cancel: cancel, read: make(chan struct{})}
+	made := &call{cancel: cancel, ops: make(chan op, waiting), read: make(chan struct{})}
 	if err := c.open(ctx, o, made); err != nil {
 		cancel()
 		if told, is := status.FromError(err); is {
@@ -113,6 +126,7 @@ func (c *client) begin(o op) error {
 	if !o.Hold {
 		made.release()
 	}
+	go speak(made)
 	go func() {
 		<-made.read
 		tell(o.Call, made)
