@@ -51,7 +51,7 @@ FOLDER = ROOT / "examples"
 EXAMPLES: Mapping[str, Example] = {
     "go": Example(FOLDER / "go", ("go", "test", "-count=1", "./...")),
     "javascript": Example(FOLDER / "javascript", ("node", "--test"), (20, 11)),
-    "rust": Example(FOLDER / "rust", ("cargo", "test", "--locked")),
+    "rust": Example(FOLDER / "rust", ("cargo", "test")),
     "shell": Example(FOLDER / "shell", ("bash", "node.sh", "./host.sh"), (4,)),
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 from typing import Final
 
 from fleetgate.gateway.carrying import options_of
 from fleetgate.gateway.config_entries import Entry, side_of
+from fleetgate.gateway.demo.stage import free_port
 from fleetgate.gateway.fidelity.bridge import LISTENING_WORKERS
 from fleetgate.gateway.registry import adapters
 from fleetgate.transports.api import Options
@@ -17,7 +17,8 @@ PROTOCOLS: Final = tuple(sorted(adapters(())))
 
 def places_of(north: str, south: str, directory: Path) -> tuple[str, str]:
     """Free addresses for the upper and the lower link of a pair: sockets in `directory`, which
-    must have a short path, and ports."""
+    must have a short path, and ports. Another process may take a port in between; the trial then
+    fails and says so."""
     return _address(north, directory / "up.sock"), _address(south, directory / "down.sock")
 
 
@@ -27,17 +28,9 @@ def _address(protocol: str, path: Path) -> str:
     side = adapters(())[protocol].southbound
     carriage = side.carriage(side.settings())
     if carriage.grpc is not None:
-        return f"grpc://127.0.0.1:{_free_port()}"
+        return f"grpc://127.0.0.1:{free_port()}"
     assert carriage.websocket is not None
-    return f"ws://127.0.0.1:{_free_port()}{carriage.websocket.path}"
-
-
-def _free_port() -> int:
-    # Another process may take it in between; the trial then fails and says so.
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+    return f"ws://127.0.0.1:{free_port()}{carriage.websocket.path}"
 
 
 def carriage_of(entry: Entry) -> Options:
