@@ -9,6 +9,8 @@ event
 run
     One piece of work, from `queued` to exactly one end. It is what its events
     make of it (`evolve`), beside a few counters about orders and inputs.
+session
+    A conversation that outlives its runs, at one worker. Who began it is its owner.
 worker
     Whoever executes runs, under an epoch. A newer epoch fences the older one.
 link
@@ -19,7 +21,7 @@ journal
 forgotten
     Of a run that has ended: no longer kept. It goes whole, and its id is free again.
 
-The values and rules (`ids`, `json`, `events`, `commands`, `errors`, `answers`,
+The values and rules (`ids`, `json`, `values`, `events`, `commands`, `errors`, `answers`,
 `worker`, `run`, `session`, `sequence`) wait for nothing, read no clock and draw no
 lots. The engine beside them (`hub` and its helpers, `routing`, `retention`, `journal`) is trio,
 and knows no protocol's format.

@@ -11,10 +11,11 @@ from fleetgate.core.commands import Input, Prompt, RunSpec, ShellCommand, ToolCa
 from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.json import Json
 from fleetgate.core.templates import Template, TemplateError, Values, check_names, values_of
+from fleetgate.core.values import value
 from fleetgate.core.worker import InputKind, kind_of
 
 
-@attrs.frozen(slots=True)
+@value
 class ToCommand:
     """Becomes a command: exactly one of `argv`, whose items never meet a shell, and `line`.
 
@@ -48,7 +49,7 @@ class ToCommand:
         return _names((*(self.argv or ()), self.line, self.stdin))
 
 
-@attrs.frozen(slots=True)
+@value
 class ToPrompt:
     """Becomes a prompt."""
 
@@ -68,7 +69,7 @@ TemplateTree: TypeAlias = Union[  # noqa: UP007 - a string is not an operand of 
 so that `{input}` is an object where the tool's input is one."""
 
 
-@attrs.frozen(slots=True)
+@value
 class ToTool:
     """Becomes a call of the tool `name`."""
 
@@ -84,7 +85,7 @@ class ToTool:
 Target: TypeAlias = ToCommand | ToPrompt | ToTool
 
 
-@attrs.frozen(slots=True)
+@value
 class Adaptation:
     """What becomes of each kind of input; None: it stays what it is.
 

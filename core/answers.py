@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import attrs
-
 from fleetgate.core.commands import Order
 from fleetgate.core.errors import Refusal
 from fleetgate.core.ids import Epoch
 from fleetgate.core.run import Run
+from fleetgate.core.values import value
 from fleetgate.core.worker import AccountReport, ProviderReport, WorkerStatus
 
 
-@attrs.frozen(slots=True)
+@value
 class Accepted:
     """The command is durable (I2). `run` is the run as it stood before the command, or
     None for a new one and for commands that are not about a run; `after` as it stands."""
@@ -22,7 +21,7 @@ class Accepted:
     after: Run | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class RunList:
     """Runs, ordered by id in byte order. `more`: the page is full and others follow; ask for
     those after the last one."""
@@ -31,28 +30,28 @@ class RunList:
     more: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class WorkerList:
     """Workers, ordered by id."""
 
     workers: tuple[WorkerStatus, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class ProviderList:
     """What the workers say of their providers."""
 
     providers: tuple[ProviderReport, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class AccountList:
     """What the workers say of their accounts."""
 
     accounts: tuple[AccountReport, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class Held:
     """An open run that is bound to a worker, with the orders that it has not confirmed,
     in order. The start itself is not among them: `run.accepted` tells about that.
@@ -62,7 +61,7 @@ class Held:
     orders: tuple[Order, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class Admission:
     """A worker's link is admitted under `epoch`, durably; every older link of it is fenced.
     `held` is all that the worker may still be working on, as journaled."""

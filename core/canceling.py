@@ -74,19 +74,24 @@ class Canceling:
         """Cancel the session's runs: those, too, that no worker has begun and that it is not
         known by. Then forget it, and tell its worker.
 
-        Raises: `SessionNotFound`; `Unavailable`: not all of this is done; ask again.
+        Raises: `SessionNotFound`; `Unavailable`: not all of this is done, and the session goes on;
+        ask again. Cancelled, it may or may not be ended.
         """
         name = command.session
         runs = [slot.run.id for slot in self._to_cancel(name)]
         if not runs and not self._sessions.named(name):
             raise SessionNotFound(f"no session has the id {name}")
         at: dict[WorkerId, str] = {}
-        for slot in self._of_session(name):
+        over = self._of_session(name)
+        for slot in over:
             slot.session_over = True
             if slot.run.worker is not None:
                 at[slot.run.worker] = slot.run.native_session or name
-        await self._all(runs, "its session ended")
-        await self._ledger.commit(partial(self._forget, name, at))
+        with ExitStack() as unless_ended:
+            unless_ended.callback(_go_on, over)
+            await self._all(runs, "its session ended")
+            await self._ledger.commit(partial(self._forget, name, at))
+            unless_ended.pop_all()
 
     def _forget(self, name: str, at: Mapping[WorkerId, str], done: Done) -> None:
         """Forget it, and tell those whom it lives at, or who may be just beginning it (`at`)."""
@@ -147,6 +152,12 @@ class Canceling:
                 nursery.start_soon(some)
         if refusals:
             raise Unavailable(_left(len(runs) - done, runs, refusals[0]))
+
+
+def _go_on(slots: Sequence[Slot]) -> None:
+    """Their session was not ended: what they say of it counts as before."""
+    for slot in slots:
+        slot.session_over = False
 
 
 def _left(left: int, every: Sequence[RunId], first: Refusal) -> str:

@@ -14,9 +14,10 @@ import attrs
 from fleetgate.core.events import Decision
 from fleetgate.core.ids import OrderNumber, RunId, SessionId, WorkerId
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.values import value
 
 
-@attrs.frozen(slots=True)
+@value
 class Prompt:
     """Text for an agent. Empty `model` and `provider` mean the worker's own choice."""
 
@@ -30,7 +31,7 @@ class Prompt:
     """An earlier conversation, `{"role": …, "content": …}` each, before `text`."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Script:
     """A program text. `data` is None until its upload is complete (`SupplyScript`).
 
@@ -43,7 +44,7 @@ class Script:
     data: bytes | None = attrs.field(default=None, repr=False)
 
 
-@attrs.frozen(slots=True)
+@value
 class ShellCommand:
     """A command for a host: exactly one of `line`, `argv`, `script`.
 
@@ -61,7 +62,7 @@ class ShellCommand:
     merge_stderr: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolCall:
     """One call of a named tool."""
 
@@ -72,7 +73,7 @@ class ToolCall:
 Input: TypeAlias = Prompt | ShellCommand | ToolCall
 
 
-@attrs.frozen(slots=True)
+@value
 class RunSpec:
     """What a run is asked to be. Two equal specs are the same request (I6).
 
@@ -103,7 +104,7 @@ class RunSpec:
     native: Mapping[str, Json] = NOTHING
 
 
-@attrs.frozen(slots=True)
+@value
 class Origin:
     """Who asked: the northbound entry (`link`), and the run's id in that peer's own words.
     `controller` is the name that the peer had proven; empty where nobody was asked for one."""
@@ -143,7 +144,7 @@ class StopMode(Enum):
 # --- about one run, in the order in which a run usually meets them
 
 
-@attrs.frozen(slots=True)
+@value
 class StartRun:
     """Accept a run. The same id with an equal spec is the same run, with another a conflict."""
 
@@ -152,7 +153,7 @@ class StartRun:
     origin: Origin
 
 
-@attrs.frozen(slots=True)
+@value
 class SupplyScript:
     """The script that the run waits for is complete: `data` matches its `Script`."""
 
@@ -160,7 +161,7 @@ class SupplyScript:
     data: bytes = attrs.field(repr=False)
 
 
-@attrs.frozen(slots=True)
+@value
 class SendInput:
     """Write `data` to the run. Inputs of a run are numbered 1, 2, 3… with `CloseInput`."""
 
@@ -169,14 +170,14 @@ class SendInput:
     newline: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class CloseInput:
     """No more input comes."""
 
     run: RunId
 
 
-@attrs.frozen(slots=True)
+@value
 class SignalRun:
     """Send a signal to the run. One that no worker has yet is canceled instead."""
 
@@ -184,7 +185,7 @@ class SignalRun:
     signal: Signal
 
 
-@attrs.frozen(slots=True)
+@value
 class CancelRun:
     """End the run, or with `CancelScope.SESSION` every run of its session."""
 
@@ -193,7 +194,7 @@ class CancelRun:
     reason: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class ResolveApproval:
     """Answer an approval that the run waits for."""
 
@@ -203,7 +204,7 @@ class ResolveApproval:
     value: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ResizeTerminal:
     """Tell the run's terminal its new size."""
 
@@ -227,7 +228,7 @@ RunCommand: TypeAlias = (
 # --- about workers, sessions, and the gateway itself
 
 
-@attrs.frozen(slots=True)
+@value
 class StartRunIf:
     """Start a run, or refuse it at once: with `session_exists`, where its session is not known;
     with `worker_here`, where no worker is connected that it may go to (`unavailable`), or none
@@ -238,7 +239,7 @@ class StartRunIf:
     worker_here: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class LimitLink:
     """Let at most `at_once` runs of the northbound entry `link` be with workers at a time (None:
     any number); the others wait in order. It holds until it is set anew, also after a restart."""
@@ -247,7 +248,7 @@ class LimitLink:
     at_once: int | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ReadUsage:
     """Ask the workers that `link` is routed to for their account's usage.
 
@@ -264,21 +265,21 @@ class ReadUsage:
     within: int | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ProbeWorkers:
     """Ask the workers that `link` is routed to what they are and can do."""
 
     link: str
 
 
-@attrs.frozen(slots=True)
+@value
 class EndSession:
     """Cancel a session's runs and forget the session."""
 
     session: SessionId
 
 
-@attrs.frozen(slots=True)
+@value
 class DrainWorker:
     """Give a worker no more runs (`on`), or runs again (`on=False`)."""
 
@@ -286,7 +287,7 @@ class DrainWorker:
     on: bool = True
 
 
-@attrs.frozen(slots=True)
+@value
 class StopLink:
     """A controller of the northbound entry `link` asks its daemon to stop.
 
@@ -298,7 +299,7 @@ class StopLink:
     mode: StopMode
 
 
-@attrs.frozen(slots=True)
+@value
 class AcknowledgeRun:
     """The controller has the run's events up to and with `through` (clamped to the last), and
     wants to hear that this is durable."""
@@ -307,14 +308,14 @@ class AcknowledgeRun:
     through: int
 
 
-@attrs.frozen(slots=True)
+@value
 class DescribeRun:
     """Ask for one run as it stands."""
 
     run: RunId
 
 
-@attrs.frozen(slots=True)
+@value
 class ListRuns:
     """Ask for the runs of one northbound entry, or of all (`link=None`).
 
@@ -335,9 +336,11 @@ class ListRuns:
     controller: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ListWorkers:
-    """Ask for the workers that are known."""
+    """Ask for the workers that are known. With `ids`, of these only."""
+
+    ids: tuple[WorkerId, ...] | None = None
 
 
 Command: TypeAlias = (
@@ -356,7 +359,7 @@ Command: TypeAlias = (
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class Order:
     """A command on its way to the worker of its run.
 

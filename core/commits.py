@@ -11,7 +11,7 @@ from typing import Final
 import trio
 
 from fleetgate.core.errors import InvalidArgument, Unavailable
-from fleetgate.core.journal.api import Done, Journal, JournalError
+from fleetgate.core.journal.api import Done, Journal, JournalDamaged, JournalError
 from fleetgate.core.limits import Limits
 from fleetgate.core.times import SECOND
 
@@ -48,9 +48,11 @@ def within(limit: int, late: str) -> Generator[None]:
 
 @contextmanager
 def readable() -> Generator[None]:
-    """What cannot be read now is unavailable."""
+    """What cannot be read now is unavailable. Raises: `Unavailable`."""
     try:
         yield
+    except JournalDamaged as error:
+        raise Unavailable(str(error), lasting=True) from None
     except JournalError as error:
         raise Unavailable(f"the journal cannot be read ({error}); try again later") from None
 
@@ -63,13 +65,30 @@ class Commits:
         self._limits = limits
 
     def check(self) -> None:
-        """Refuse new work while commits fail.
+        """Refuse new work while commits fail, or one hangs.
 
         Raises: `Unavailable`.
         """
         failing = self._journal.pressure().failing
         if failing is not None:
             raise Unavailable(f"the journal cannot be written ({failing}); try again later")
+
+    @property
+    def patience(self) -> int:
+        """Nanoseconds to wait for what is in line before oneself: none where nothing is committed
+        at present, for nobody knows how long that lasts."""
+        return self._limits.answer_within if self._journal.pressure().failing is None else 0
+
+    async def take(self, turn: trio.Semaphore, late: str) -> None:
+        """Take `turn`, at once where it is free.
+
+        Raises: `Unavailable`, with the text `late`, and open: whoever has it did not end in time.
+        """
+        if turn.value:
+            turn.acquire_nowait()
+            return
+        with within(self.patience, late):
+            await turn.acquire()
 
     async def commit(
         self, enqueue: Callable[[Done], None], settled: Callable[[], None] | None = None
@@ -80,8 +99,8 @@ class Commits:
         be after this has given up waiting.
 
         Raises: `InvalidArgument`: a journal cannot hold it; `Unavailable`: it was given up, or
-        is not durable in time (then it may yet become so). Cancelled, it may or may not
-        become durable.
+        there was no room for it in time, or it is not durable in time (then it may yet become so,
+        and the refusal is open). Cancelled, it may or may not become durable.
         """
         waiting = _Waiting(settled or _nobody)
         late = "the journal did not commit in time; ask for the run before retrying"
@@ -91,6 +110,11 @@ class Commits:
                 await self._journal.wait_room()
                 waiting.enqueue(enqueue)
                 await waiting.answered.wait()
+        except Unavailable as refusal:
+            if waiting.enqueued or not refusal.open:
+                raise
+            full = "too much waits for the journal already; try again later"
+            raise Unavailable(full) from None
         finally:
             if not waiting.enqueued:
                 waiting.settled()

@@ -106,9 +106,10 @@ class Dispatcher:
     def dispatch(self, pool: str) -> None:
         """Give waiting runs to workers that take them, oldest first. A run whose session
         lives at a worker that is busy or away does not hold up the others."""
-        if not self._roster.has_room(pool):
-            return
-        for slot in tuple(self._roster.line(pool).values()):
+        line = self._roster.line(pool)
+        if not line or not self._roster.has_room(pool):
+            return  # nobody is looked for where nothing waits: each worker that comes asks
+        for slot in tuple(line.values()):
             if not self.pace.may_go(slot.run):
                 continue
             worker = self._roster.choose(slot)

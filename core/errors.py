@@ -86,14 +86,15 @@ class Unavailable(Refusal):
     """It cannot be done now: the journal is failing, or no worker is connected. Try again.
 
     `open`: it is not known yet whether it was done. The same command again is answered by what
-    became of it.
+    became of it. `lasting`: it stays so until somebody mends it, and its text says how.
     """
 
     code = "unavailable"
 
-    def __init__(self, message: str, *, open: bool = False) -> None:
+    def __init__(self, message: str, *, open: bool = False, lasting: bool = False) -> None:
         super().__init__(message)
         self.open = open
+        self.lasting = lasting
 
 
 class Stopping(Refusal):

@@ -9,10 +9,9 @@ from __future__ import annotations
 from enum import Enum, unique
 from typing import Final, TypeAlias
 
-import attrs
-
 from fleetgate.core.ids import Epoch, RunId, Seq, WorkerId
 from fleetgate.core.json import Json
+from fleetgate.core.values import value
 
 MAX_BODY: Final = 64 * 1024
 """Bytes of one event's text or output: small enough that a follower's batch stays
@@ -51,6 +50,9 @@ class Stream(Enum):
     STDOUT = "stdout"
     STDERR = "stderr"
 
+    # `Enum` has one in Python, of the name. Tables by stream are looked into for every event.
+    __hash__ = object.__hash__
+
 
 @unique
 class Decision(Enum):
@@ -81,7 +83,7 @@ class Reason(Enum):
     """The worker reports a failure that is not an exit of the work itself."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Outcome:
     """How a run ended.
 
@@ -99,7 +101,7 @@ class Outcome:
     native: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class RunAssigned:
     """The run was given to a worker. Recorded before the worker hears of it."""
 
@@ -107,14 +109,14 @@ class RunAssigned:
     epoch: Epoch
 
 
-@attrs.frozen(slots=True)
+@value
 class RunStarted:
     """The work itself began. `pid` is the process id at the worker, if there is one."""
 
     pid: int | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class SessionOpened:
     """The worker named its own session (to resume by) and perhaps the model."""
 
@@ -122,21 +124,21 @@ class SessionOpened:
     model: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class TextProduced:
     """The agent said `text`."""
 
     text: str
 
 
-@attrs.frozen(slots=True)
+@value
 class ReasoningProduced:
     """The agent thought `text`."""
 
     text: str
 
 
-@attrs.frozen(slots=True)
+@value
 class OutputProduced:
     """A process wrote `data`; `offset` counts the bytes of that stream before it.
 
@@ -148,12 +150,12 @@ class OutputProduced:
     offset: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class MessageEnded:
     """One message of the agent is complete; what follows is another."""
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolCalled:
     """The agent called a tool. `call` ties the result to it, where the worker names it."""
 
@@ -162,7 +164,7 @@ class ToolCalled:
     call: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolProgressed:
     """A tool reported on its way."""
 
@@ -170,7 +172,7 @@ class ToolProgressed:
     call: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolReturned:
     """A tool ended. `ok` is None where the worker does not say."""
 
@@ -179,7 +181,7 @@ class ToolReturned:
     call: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ApprovalRequested:
     """The run waits until the approval `approval` is resolved."""
 
@@ -188,7 +190,7 @@ class ApprovalRequested:
     detail: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ApprovalResolved:
     """The approval was answered; `value` goes with `Decision.VALUE`."""
 
@@ -197,14 +199,14 @@ class ApprovalResolved:
     value: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class InputAccepted:
     """The worker took every input up to and with number `through` (1, 2, 3… per run)."""
 
     through: int
 
 
-@attrs.frozen(slots=True)
+@value
 class UsageReported:
     """Cumulative usage. `detail` is the worker's whole report."""
 
@@ -213,28 +215,28 @@ class UsageReported:
     detail: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class RateLimited:
     """The worker reports on its rate limit."""
 
     detail: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class HistoryCompacted:
     """The worker compacts, or has compacted, the conversation's history."""
 
     detail: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class CommandsListed:
     """The worker says which commands and skills a prompt may use."""
 
     detail: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class StateChanged:
     """The run is now in `state`, which is not terminal. `detail` is a short word of the
     worker's, such as `queued`, `accepted` or `awaiting_script`."""
@@ -243,7 +245,7 @@ class StateChanged:
     detail: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Diagnosed:
     """Something went wrong that does not end the run."""
 
@@ -251,7 +253,7 @@ class Diagnosed:
     code: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class GapFound:
     """The worker's events `from_seq`…`to_seq` (its own numbers, both ends included) are
     gone. They are never passed over in silence (I10)."""
@@ -261,7 +263,7 @@ class GapFound:
     reason: str
 
 
-@attrs.frozen(slots=True)
+@value
 class RunFinished:
     """The end. Exactly one per run, and nothing after it (I5)."""
 
@@ -293,7 +295,7 @@ Event: TypeAlias = (
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class Stamp:
     """What a worker says beside an event: when it happened, in Unix nanoseconds by its clock, and
     what only its protocol understands, under the protocol's name. None where it does not say."""
@@ -302,7 +304,7 @@ class Stamp:
     native: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Source:
     """Where a worker's event came from: the connection's epoch, the number the worker itself
     gave it (None where its protocol has no numbers), and what it said beside it (`Stamp`).
@@ -317,7 +319,7 @@ class Source:
     native: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Recorded:
     """An event with its place. `time` is Unix nanoseconds and never falls within a run.
     `source` is None for what the gateway itself recorded, unless the worker's clock counts."""

@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+import attrs
 import trio
 
 from fleetgate.core.commits import readable
 from fleetgate.core.errors import RunNotFound
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, Seq
-from fleetgate.core.journal.api import Journal
-from fleetgate.core.slots import Slot
+from fleetgate.core.journal.api import Journal, JournalDamaged
+from fleetgate.core.slots import Slot, Told
 
 BATCH_ITEMS: Final = 256
+"""Events of one delivery. Others come with the next."""
+
 BATCH_SIZE: Final = 1 << 20
-"""One delivery: enough to fill a write, little enough that a slow peer pins one megabyte."""
+"""Bytes of one delivery: enough to fill a write, little enough that a slow peer pins one
+megabyte."""
+
+
+@attrs.frozen(slots=True, eq=False)
+class Shelf:
+    """Where followers of a hub read. `settled` waits while a run is just being accepted."""
+
+    journal: Journal
+    find: Callable[[RunId], Slot | None]
+    settled: Callable[[RunId], Awaitable[None]]
 
 
 class Follower:
@@ -25,36 +38,35 @@ class Follower:
     with the run: behind the last event it waits until it is cancelled. Use it in `with`.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        find: Callable[[RunId], Slot | None],
-        settled: Callable[[RunId], Awaitable[None]],
-        run: RunId,
-        after: Seq,
-    ) -> None:
-        """`settled` waits while the run is just being accepted."""
-        self._journal = journal
-        self._find = find
-        self._settled = settled
+    __slots__ = ("_all_read", "_cursor", "_run", "_shelf", "_slot", "_told", "began")
+
+    def __init__(self, shelf: Shelf, run: RunId, after: Seq, told: Told | None = None) -> None:
+        """`told` is called with each news of the run meanwhile, for who does not `wait`."""
+        self._shelf = shelf
         self._run = run
+        self._told = told
         self.began = after
         self._cursor = after
         self._slot: Slot | None = None
         self._all_read = False
 
     def __enter__(self) -> Follower:
-        self._join()
+        self.join()
         return self
 
-    def _join(self) -> None:
-        self._slot = self._find(self._run)
-        if self._slot is not None:
-            self._slot.join(self._cursor)
-
     def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def join(self) -> None:
+        """The beginning of `with`, for who follows many runs."""
+        self._slot = self._shelf.find(self._run)
         if self._slot is not None:
-            self._slot.leave()
+            self._slot.join(self._cursor, self._told)
+
+    def leave(self) -> None:
+        """The end of `with`."""
+        if self._slot is not None:
+            self._slot.leave(self._cursor, self._told)
             self._slot = None
 
     @property
@@ -74,7 +86,8 @@ class Follower:
     async def __anext__(self) -> Sequence[Recorded]:
         """The next events, at least one. Cancelled, the cursor stands where it stood.
 
-        Raises: `Unavailable`: the journal cannot be read now; `RunNotFound`: the run was forgotten.
+        Raises: `Unavailable`: the journal cannot be read now, or (`lasting`) until it is mended;
+        `RunNotFound`: the run was forgotten.
         """
         while True:
             await self.wait()
@@ -90,7 +103,7 @@ class Follower:
             return True
         waited = False
         while slot.visible_seq <= self._cursor:
-            await slot.news.wait()
+            await slot.wait_news()
             waited = True
         return waited
 
@@ -106,12 +119,21 @@ class Follower:
         if batch:
             await trio.lowlevel.checkpoint()
         else:
-            with readable():
-                batch = await self._journal.read(
-                    self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE
-                )
-            self._all_read = not batch and await self._is_all()
+            batch = await self._read()
         self._reach(batch)
+        return batch
+
+    async def _read(self) -> Sequence[Recorded]:
+        seen = self._cursor if self._slot is None else self._slot.visible_seq
+        with readable():
+            batch = await self._shelf.journal.read(
+                self._run, self._cursor, items=BATCH_ITEMS, size=BATCH_SIZE
+            )
+            self._all_read = not batch and await self._is_all()
+            if not batch and seen > self._cursor:
+                # Who asks again is given nothing again, at once and without end.
+                await self._ended()
+                raise JournalDamaged(f"event {self._cursor + 1} is missing")
         return batch
 
     async def _is_all(self) -> bool:
@@ -121,13 +143,13 @@ class Follower:
             return True
         if await self._ended() or self._slot is not None:
             return True
-        await self._settled(self._run)
-        self._join()
+        await self._shelf.settled(self._run)
+        self.join()
         return self._slot is None and not await self._ended()
 
     async def _ended(self) -> bool:
         with readable():
-            run = await self._journal.get(self._run)
+            run = await self._shelf.journal.get(self._run)
         if run is None:
             raise RunNotFound(f"run {self._run} was forgotten; its events are not kept any more")
         return run.state.terminal
@@ -144,6 +166,6 @@ class Follower:
 
     def _reach(self, batch: Sequence[Recorded]) -> None:
         if batch:
-            self._cursor = batch[-1].seq
+            before, self._cursor = self._cursor, batch[-1].seq
             if self._slot is not None:
-                self._slot.reach(self._cursor)
+                self._slot.reach(before, self._cursor)

@@ -26,7 +26,7 @@ from fleetgate.core.denials import Denials
 from fleetgate.core.dispatcher import Dispatcher
 from fleetgate.core.errors import ApprovalNotFound, Refusal, RunEnded
 from fleetgate.core.events import Event
-from fleetgate.core.follow import Follower
+from fleetgate.core.follow import Follower, Shelf
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import Journal, OpenRun, Pressure
 from fleetgate.core.json import Json
@@ -37,14 +37,15 @@ from fleetgate.core.limits import Limits
 from fleetgate.core.notes import Notes
 from fleetgate.core.orders import Orders
 from fleetgate.core.questions import Questions
-from fleetgate.core.receiver import Heard, Receiver
+from fleetgate.core.receiver import Receiver, Report
 from fleetgate.core.retention import Retention
 from fleetgate.core.roster import Port, Roster, Worker, remembered
 from fleetgate.core.routing import Router
 from fleetgate.core.run import Run, decide
-from fleetgate.core.slots import Slot
+from fleetgate.core.session import Owner
+from fleetgate.core.slots import Slot, Told
 from fleetgate.core.starts import Starts
-from fleetgate.core.timers import Clock, Timers
+from fleetgate.core.timers import Clock, Timer, Timers
 from fleetgate.core.watchers import Tell, Watchers
 from fleetgate.core.worker import Reports, WorkerInfo, WorkerStatus
 
@@ -81,6 +82,7 @@ class Hub:
         self._starts = Starts(
             self._ledger, self._dispatcher, self._orders, self._deadlines, self._route
         )
+        self._shelf = Shelf(journal, self._ledger.slots.get, self._starts.settled)
         self._notes = Notes(self._ledger, self._starts)
         self._canceling = Canceling(
             self._ledger, self._roster.sessions, self._starts, self._crew, self._command
@@ -92,7 +94,9 @@ class Hub:
 
     # --- commands
 
-    async def submit(self, command: c.Command, key: str | None = None) -> Answer:
+    async def submit(
+        self, command: c.Command, key: str | None = None, *, again: bool = False
+    ) -> Answer:
         """Ask for `command`; what it changes is durable when it is answered (I2), but for
         `StopLink`, which holds until the gateway ends.
 
@@ -101,11 +105,13 @@ class Hub:
         performed (I6): also behind a restart, and behind the run's end. A run remembers the last
         `Limits.run_keys` keys. A command that was refused leaves no key. Other commands have
         no use for a key: a start is known by its run's id, and the rest can be asked for again.
+        `again`: a start that was refused openly; it waits for what has come of that, also where
+        nothing is committed at present and others are refused at once.
         Raises: `Refusal`. Cancelled, the command may or may not be performed.
         """
         match command:
             case c.StartRun() | c.StartRunIf():
-                return await self._starts.start(command)
+                return await self._starts.start(command, again=again)
             case c.CancelRun():
                 return await self._cancel(command, key)
             case c.DescribeRun() | c.ListRuns() | c.ListWorkers():
@@ -140,8 +146,9 @@ class Hub:
             case c.ListRuns():
                 return await self._ledger.runs(command)
             case c.ListWorkers():
-                workers = self._roster.workers
-                return WorkerList(tuple(workers[id].status() for id in sorted(workers)))
+                known = self._roster.workers
+                wanted = known if command.ids is None else {id for id in command.ids if id in known}
+                return WorkerList(tuple(known[id].status() for id in sorted(wanted)))
 
     def _route(self, run: Run) -> Run:
         pool, routed = self.router.route(run.origin.link, run.spec, run.created)
@@ -186,6 +193,12 @@ class Hub:
         """
         return self._crew.find(id)
 
+    def session_owners(self, session: str) -> set[Owner]:
+        """Who began the sessions that a controller would reach by this id. Where none is known by
+        it, each open run is looked at."""
+        runs = (slot.run for slot in self._ledger.slots.values())
+        return self._roster.sessions.owners(session, runs)
+
     def watch(self, link: str, tell: Tell) -> Callable[[], None]:
         """Tell of the workers that `link` is routed to, first of those that are here, until what
         comes back is called. `tell` must not block or raise."""
@@ -197,6 +210,10 @@ class Hub:
     def watch_workers(self, changed: Callable[[WorkerStatus], None]) -> None:
         """Have `changed` told of each worker that comes, gets ready or leaves."""
         self._crew.changed = lambda worker: changed(worker.status())
+
+    def at(self, when: int, act: Callable[[], None]) -> Timer:
+        """Have `act` called at a moment; see `Timers.at`."""
+        return self._timers.at(when, act)
 
     def drain(self) -> None:
         """Refuse new runs from now on; those that run go on at their workers."""
@@ -214,10 +231,10 @@ class Hub:
 
     # --- what a controller's link does beside commands
 
-    def follow(self, run: RunId, after: Seq) -> Follower:
-        """The committed events above `after` of an accepted run, and those to come."""
-        journal, find = self._ledger.journal, self._ledger.slots.get
-        return Follower(journal, find, self._starts.settled, run, after)
+    def follow(self, run: RunId, after: Seq, told: Told | None = None) -> Follower:
+        """The committed events above `after` of an accepted run, and those to come. `told`: as
+        for `Follower`."""
+        return Follower(self._shelf, run, after, told)
 
     async def acknowledge(self, run: RunId, through: int) -> None:
         """The controller has the run's events up to `through`, clamped to the last.
@@ -252,14 +269,14 @@ class Hub:
         events: Sequence[Event],
         native_seq: int | None = None,
     ) -> bool:
-        """See `Receiver.record`."""
-        return self._receiver.record(worker, epoch, run, ((events, native_seq, None),))
+        """As `record_all`, of one run; whether it is the worker's."""
+        return not self.record_all(worker, epoch, ((run, ((events, native_seq, None),)),))
 
-    def record_heard(
-        self, worker: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]
-    ) -> bool:
+    def record_all(
+        self, worker: WorkerId, epoch: Epoch, reports: Sequence[Report]
+    ) -> Sequence[RunId]:
         """See `Receiver.record`."""
-        return self._receiver.record(worker, epoch, run, heard)
+        return self._receiver.record(worker, epoch, reports)
 
     def settle(
         self,

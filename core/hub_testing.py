@@ -26,6 +26,7 @@ from fleetgate.core.events import Event, Outcome, Reason, Recorded, RunFinished,
 from fleetgate.core.hub import Hub, open_hub
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
 from fleetgate.core.journal.api import Journal
+from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.limits import Limits
 from fleetgate.core.run import Run
 from fleetgate.core.times import nanos
@@ -168,6 +169,19 @@ async def hub_on(journal: Journal, limits: Limits | None = None) -> AsyncGenerat
     """A hub on a journal, with `OneWay` routes and trio's clock."""
     async with open_hub(journal, OneWay("nowhere"), TrioClock(), limits) as hub:
         yield hub
+
+
+@asynccontextmanager
+async def served() -> AsyncGenerator[tuple[Journal, Hub, HandWorker, trio.Nursery]]:
+    """A hub with one worker, and a nursery for whoever follows."""
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        yield journal, hub, worker, nursery
 
 
 async def started(hub: Hub, run: str = "r", spec: RunSpec | None = None) -> RunId:

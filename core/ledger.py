@@ -5,42 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 import trio
 
 from fleetgate.core.answers import RunList
 from fleetgate.core.commands import ListRuns
-from fleetgate.core.commits import Commits, in_all, readable, within
-from fleetgate.core.errors import IllegalTransition, InvalidArgument, RunNotFound, Unavailable
-from fleetgate.core.events import (
-    Diagnosed,
-    Event,
-    Outcome,
-    Recorded,
-    RunFinished,
-    RunState,
-    Source,
-)
+from fleetgate.core.commits import Commits, in_all, readable
+from fleetgate.core.errors import InvalidArgument, RunNotFound, Unavailable
+from fleetgate.core.events import Event, Source
 from fleetgate.core.ids import RunId, Seq
-from fleetgate.core.journal.api import (
-    Append,
-    Done,
-    Journal,
-    JournalFailing,
-    PutRun,
-    RunFilter,
-    Write,
-)
+from fleetgate.core.journal.api import Done, Journal, PutRun, RunFilter, Write
 from fleetgate.core.limits import Limits
 from fleetgate.core.passages import STORED, Passages
-from fleetgate.core.run import Run, stamped
+from fleetgate.core.recording import Line, Recording
+from fleetgate.core.run import Run
 from fleetgate.core.slots import Slot
 from fleetgate.core.timers import Clock
-
-Part: TypeAlias = tuple[Sequence[Event], Source | None]
-"""Events of one origin."""
 
 
 class Ledger:
@@ -61,9 +42,10 @@ class Ledger:
         self.full = False
         """The journal has reached its size, and nothing of it may be forgotten."""
         self._visible = visible
-        self._commits = Commits(journal, limits)
+        self.commits = Commits(journal, limits)
         self._turns: WeakValueDictionary[RunId, trio.Semaphore] = WeakValueDictionary()
         """Of ended runs that are just being changed; whoever has or awaits a turn keeps it."""
+        self._line = Line(journal, self.touch, self.put)
         self._dirty: dict[Slot, None] = {}
         self._flag = trio.Event()
 
@@ -159,8 +141,7 @@ class Ledger:
     async def _change_ended(self, id: RunId, change: Callable[[Run], Run]) -> tuple[Run, Run]:
         turn = self._turns.setdefault(id, trio.Semaphore(1, max_value=1))
         late = f"the change before this one of run {id} is not durable yet; try again later"
-        with within(self.limits.answer_within, late):
-            await turn.acquire()
+        await self.commits.take(turn, late)
         with ExitStack() as unless_in_line:
             unless_in_line.callback(turn.release)
             before = await self.seen(id)
@@ -186,134 +167,14 @@ class Ledger:
         then: Callable[[], None] | None = None,
     ) -> None:
         """Number `events` and put them in line, with `also` in the same commit. `then` is
-        called once they are durable. What does not follow from the run's state is recorded as
-        a diagnosis in its place, so that a worker's own numbering stays whole. Nothing is
-        recorded behind the end (I5)."""
-        self.record_parts(slot, ((events, source),), also=also, then=then)
+        called once they are durable. See `Recording`."""
+        recording = self.recording()
+        recording.add(slot, ((events, source),), also=also, then=then)
+        recording.enqueue()
 
-    def record_parts(
-        self,
-        slot: Slot,
-        parts: Sequence[Part],
-        *,
-        also: Sequence[Write] = (),
-        then: Callable[[], None] | None = None,
-        plain: bool = False,
-    ) -> None:
-        """As `record`, for events of several origins: in one entry of the journal's line, which
-        costs about as much as one event in it. `plain`: they say no more than that a run at
-        work is at work."""
-        marks = slot.marks()
-        try:
-            self._enqueue(slot, parts, also, then, plain=plain)
-        except ValueError as error:
-            slot.reset(marks)
-            self._record_singly(slot, parts, also, then, error)
-
-    def _enqueue(
-        self,
-        slot: Slot,
-        parts: Sequence[Part],
-        also: Sequence[Write],
-        then: Callable[[], None] | None,
-        *,
-        plain: bool = False,
-    ) -> None:
-        now = self.clock()
-        before, native_before = slot.run, slot.native_seq
-        batch: list[Recorded] = []
-        if plain and before.state is RunState.RUNNING and before.accepted and before.started:
-            slot.number_plain(parts, now, batch)
-        else:
-            for events, source in parts:
-                self._number(slot, events, now, source, batch)
-        if not batch:
-            if slot.native_seq != native_before:
-                self.put(slot, partial(self._moved, slot, slot.native_seq))
-            return
-        recorded = tuple(batch)
-        changed = slot.written() if slot.run is not before else None
-        append = Append(slot.run.id, recorded, slot.native_seq, changed)
-        done = partial(self._appended, slot, recorded, slot.run, slot.native_seq, then)
-        self.journal.enqueue((append, *also), done)
-
-    def _moved(self, slot: Slot, native_seq: int, error: Exception | None) -> None:
-        """What the worker has numbered and is no event here must not be asked for again."""
-        if error is None:
-            slot.visible_native = max(slot.visible_native, native_seq)
-            self.touch(slot)
-
-    def _record_singly(
-        self,
-        slot: Slot,
-        parts: Sequence[Part],
-        also: Sequence[Write],
-        then: Callable[[], None] | None,
-        error: ValueError,
-    ) -> None:
-        """The journal cannot hold one of the events (half a surrogate pair, a number beyond 63
-        bits). Only that one is replaced, by what says so; a run must end all the same."""
-        singles = [((event,), source) for events, source in parts for event in events]
-        for at, (events, source) in enumerate(singles, 1):
-            last = at == len(singles)
-            then_ = then if last else None
-            marks = slot.marks()
-            said = (_unrecordable(events[0], error),)
-            # What is to be written beside the last one may be what cannot be held.
-            for instead, beside in ((events, also), (events, ()), (said, also), (said, ())):
-                try:
-                    self._enqueue(slot, ((instead, source),), beside if last else (), then_)
-                except ValueError:
-                    slot.reset(marks)
-                else:
-                    break
-
-    def _number(
-        self,
-        slot: Slot,
-        events: Sequence[Event],
-        now: int,
-        source: Source | None,
-        batch: list[Recorded],
-    ) -> None:
-        if slot.run.state.terminal:
-            return
-        if events:
-            source = slot.timed(source, now)
-        elif source is not None and source.seq is not None:
-            slot.native_seq = source.seq
-        numbered = False
-        for event in events:
-            if slot.run.state.terminal:
-                break
-            numbered = True
-            try:
-                batch.append(slot.number(event, now, source))
-            except IllegalTransition as error:
-                said = Diagnosed(str(error), "illegal_transition")
-                batch.append(slot.number(said, now, source))
-        if numbered:
-            if source is not None and source.seq is not None:
-                slot.native_seq = source.seq
-            slot.run = stamped(slot.run, now, heard=source is not None)
-
-    def _appended(
-        self,
-        slot: Slot,
-        batch: tuple[Recorded, ...],
-        run: Run,
-        native_seq: int,
-        then: Callable[[], None] | None,
-        error: Exception | None,
-    ) -> None:
-        if isinstance(error, JournalFailing):
-            return  # given up because the journal closes: nothing of it was shown to anyone
-        if error is not None:
-            raise error  # the journal and we disagree on the run: nothing more may be numbered
-        slot.publish(batch, run, native_seq)
-        self.touch(slot)
-        if then is not None:
-            then()
+    def recording(self) -> Recording:
+        """To record events of several origins or runs at once."""
+        return Recording(self._line, self.clock())
 
     def touch(self, slot: Slot) -> None:
         """Have `visible` called for this slot soon."""
@@ -343,7 +204,7 @@ class Ledger:
 
     def check(self) -> None:
         """See `Commits.check`."""
-        self._commits.check()
+        self.commits.check()
 
     @contextmanager
     def using(self, slot: Slot) -> Generator[None]:
@@ -364,7 +225,7 @@ class Ledger:
         self, enqueue: Callable[[Done], None], settled: Callable[[], None] | None = None
     ) -> None:
         """See `Commits.commit`."""
-        await self._commits.commit(enqueue, settled)
+        await self.commits.commit(enqueue, settled)
 
     async def publish(self) -> None:
         """Show what was committed, until cancelled."""
@@ -376,14 +237,6 @@ class Ledger:
                 self.passages.mark(slot.run.id, STORED, slot.visible_seq)
                 slot.tell()
                 self._visible(slot)
-
-
-def _unrecordable(event: Event, error: ValueError) -> Event:
-    kind = type(event).__name__
-    text = f"{kind} could not be recorded ({type(error).__name__}); it holds what no journal can"
-    if isinstance(event, RunFinished):
-        return RunFinished(Outcome(event.outcome.state, event.outcome.reason, text))
-    return Diagnosed(text, "unrecordable")
 
 
 def _nothing(error: Exception | None) -> None:

@@ -10,7 +10,6 @@ import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted
-from fleetgate.core.commits import within
 from fleetgate.core.dispatcher import Dispatcher
 from fleetgate.core.errors import InvalidArgument, ResourceExhausted, UnsupportedInput
 from fleetgate.core.journal.api import Done, OpenOrder, PutKey, PutOrder, PutRun, Write
@@ -92,14 +91,14 @@ class Orders:
         Raises: `Refusal`. Cancelled, it may or may not be performed.
         """
         self._check_size(command)
-        self._ledger.check()
+        if slot.turn.value:  # else the same command may be in line, and yet be performed
+            self._ledger.check()
         with self._ledger.using(slot):
             return await self._give(slot, command, key)
 
     async def _give(self, slot: Slot, command: c.RunCommand, key: str | None) -> Accepted:
         late = f"the command before it of run {slot.run.id} is not durable yet; try again later"
-        with within(self._limits.answer_within, late):
-            await slot.turn.acquire()
+        await self._ledger.commits.take(slot.turn, late)
         if key is not None and key in slot.keys:
             slot.turn.release()
             return Accepted(slot.seen(), slot.seen())

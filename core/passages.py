@@ -44,8 +44,10 @@ class Sent:
 class Teller(Protocol):
     """A link that events are sent to."""
 
-    link: tuple[str, str]
-    """Its entry, and its peer."""
+    @property
+    def link(self) -> tuple[str, str]:
+        """Its entry, and its peer."""
+        ...
 
     def reached(self, run: RunId) -> tuple[int, int] | None:
         """The numbers behind which it began, and that it has got to; None: it does not follow."""

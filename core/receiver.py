@@ -12,8 +12,9 @@ from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Event, Reason, RunState, Source, Stamp
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, WorkerId
 from fleetgate.core.journal.api import MarkOrder, PutNote, Write
-from fleetgate.core.ledger import Ledger, Part
+from fleetgate.core.ledger import Ledger
 from fleetgate.core.leftovers import Leftovers
+from fleetgate.core.recording import Part, Recording
 from fleetgate.core.roster import Roster, Worker
 from fleetgate.core.run import ACTIVITY
 from fleetgate.core.sessions import note_of
@@ -22,6 +23,8 @@ from fleetgate.core.slots import Slot
 Heard: TypeAlias = tuple[Sequence[Event], int | None, Stamp | None]
 """What a worker reported at once, its own number of it, and what it says beside it."""
 
+Report: TypeAlias = tuple[RunId, Sequence[Heard]]
+"""What it reported of a run."""
 
 _PLAIN: Final = ACTIVITY - {e.SessionOpened}
 """Events of which nothing follows but that the run is at work: nearly all of a busy worker's."""
@@ -35,18 +38,31 @@ class Receiver:
         self._roster = roster
         self._leftovers = leftovers
 
-    def record(self, id: WorkerId, epoch: Epoch, run: RunId, heard: Sequence[Heard]) -> bool:
-        """Take a worker's events of a run, each once (I4), in one commit. Answers whether the run
-        is this worker's, or was until the hub ended it.
+    def record(self, id: WorkerId, epoch: Epoch, reports: Sequence[Report]) -> Sequence[RunId]:
+        """Take a worker's events of its runs, each once (I4), in one commit. Answers the runs that
+        are none of this worker's, and were not until the hub ended them.
 
         Raises: `Fenced`.
         """
         worker = self._roster.current(id, epoch)
-        if self._leftovers.heard(worker, run, heard):
-            return True
-        slot = worker.runs.get(run)
-        if slot is None:
-            return False
+        if worker.leftovers:
+            # First of all: the worker's link is told of what is durable, and may have more to say.
+            reports = [each for each in reports if not self._leftovers.heard(worker, *each)]
+            worker = self._roster.current(id, epoch)
+        foreign: list[RunId] = []
+        recording = self._ledger.recording()
+        for run, heard in reports:
+            slot = worker.runs.get(run)
+            if slot is None:
+                foreign.append(run)
+            else:
+                self._take(recording, slot, worker, heard)
+        recording.enqueue()
+        return foreign
+
+    def _take(
+        self, recording: Recording, slot: Slot, worker: Worker, heard: Sequence[Heard]
+    ) -> None:
         last = slot.native_seq
         parts: list[Part] = []
         also: list[Write] = []
@@ -62,9 +78,8 @@ class Receiver:
                 events = [_on_time(slot, event) for event in events]
                 for event in events:
                     also += self._consequences(slot, worker, event)
-            parts.append((events, _source(epoch, native_seq, stamp)))
-        self._ledger.record_parts(slot, parts, also=also, plain=plain)
-        return True
+            parts.append((events, _source(worker.epoch, native_seq, stamp)))
+        recording.add(slot, parts, also=also, plain=plain)
 
     def _consequences(self, slot: Slot, worker: Worker, event: Event) -> list[Write]:
         match event:

@@ -220,16 +220,31 @@ class Roster:
     def choose(self, slot: Slot) -> Worker | None:
         """The worker that takes this run now: the one that its session lives at, else the
         one with the fewest runs. None: it waits."""
-        able = [w for w in self.candidates(slot.run) if w.takes_runs]
-        return min(able, key=lambda w: len(w.runs), default=None)
+        run = slot.run
+        home = self._home(run)
+        if home is not None:
+            return home if home.takes_runs else None
+        best: Worker | None = None
+        for worker in self.of(run.pool):
+            if worker.takes_runs and worker.info.may_take(run.work.labels):
+                if not worker.runs:
+                    return worker  # none has fewer: of an idle fleet the others are not looked at
+                if best is None or len(worker.runs) < len(best.runs):
+                    best = worker
+        return best
 
     def candidates(self, run: Run) -> list[Worker]:
         """The workers that the run may go to: the one that its session lives at, whether it is
         here or not, else those that are connected and accept its labels."""
-        home = self.sessions.home(run)
-        if home is not None and home in self.workers:
-            return [self.workers[home]]
+        home = self._home(run)
+        if home is not None:
+            return [home]
         return [w for w in self.of(run.pool) if w.info.may_take(run.work.labels)]
+
+    def _home(self, run: Run) -> Worker | None:
+        """The worker that the run's session lives at, if it is known."""
+        home = self.sessions.home(run)
+        return None if home is None else self.workers.get(home)
 
     def find(
         self, pools: Iterable[str], labels: Mapping[str, str], session: str | None

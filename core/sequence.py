@@ -55,6 +55,9 @@ def split_text(text: str, limit: int = MAX_BODY) -> Iterator[str]:
     """
     if limit < 4:
         raise ValueError(f"a piece of text needs a limit of at least 4 bytes, not {limit}")
+    if len(text) <= limit and text.isascii():
+        yield text
+        return
     data = text.encode()
     at = 0
     while len(data) - at > limit:

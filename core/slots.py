@@ -8,37 +8,47 @@ the gateway stands on that (I2).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 import trio
 
-from fleetgate.core.events import Event, Recorded, Source
-from fleetgate.core.ids import Epoch, OrderNumber, Seq
+from fleetgate.core.batch import Batch
+from fleetgate.core.events import Event, OutputProduced, Recorded, Source, TextProduced
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq
 from fleetgate.core.journal.api import OpenOrder
 from fleetgate.core.run import Run, evolve
 from fleetgate.core.timers import Timer
 
 TAIL_ITEMS: Final = 2048
+"""Events of a run, committed, that are kept for live followers so that they need no read of the
+journal: the largest group commit. The oldest go first, and who wants them reads the journal."""
+
 TAIL_SIZE: Final = 4 << 20
-"""Committed events, and roughly their bytes, kept for live followers so that they need no read
-of the journal: the largest group commit. Few runs have a tail at a time: a follower that is alone
-empties it whenever it has caught up, and one that nobody can read from any more is dropped."""
+"""Bytes of the same, roughly. Few runs have a tail at a time: it is dropped when all followers
+have caught up, and when nobody can read from it any more."""
 
 EVENT_SIZE: Final = 320
-"""Bytes that an event takes beside its body, as its objects were measured."""
+"""What an event takes beside its body, in bytes, as its objects were measured."""
+
+
+Told: TypeAlias = Callable[[RunId], None]
+"""Told that a run has news: a plain call that must neither raise nor follow or leave a run."""
 
 
 class Slot:
     """One run that is open, or that somebody still watches."""
 
     __slots__ = (
+        "_tail",
         "acknowledging",
+        "behind",
         "bodies",
         "clock",
         "confirmed",
+        "cut",
         "followers",
         "keys",
         "last_seq",
@@ -52,10 +62,10 @@ class Slot:
         "reached",
         "run",
         "session_over",
-        "tail",
         "timed_out",
         "timers",
         "timing",
+        "told",
         "turn",
         "users",
         "visible",
@@ -87,19 +97,32 @@ class Slot:
         self.turn = trio.Semaphore(1, max_value=1)
         """Held by the one command that is being decided and committed. No lock: what has not
         been answered in time keeps it until the journal settles it, whichever task that is."""
-        self.news = trio.Event()
-        self.tail: deque[Recorded] = deque()
+        self.news: trio.Event | None = None
+        """What tasks wait for, while any does."""
+        self.told: dict[Told, None] = {}
+        """Who has news called for, in the order in which they came."""
+        self._tail: deque[Recorded] | None = None
+        self.cut: tuple[tuple[int, int, int], Batch] | None = None
+        """What `recent` was asked last, and gave: many followers of a run ask for the same."""
         self.bodies = 0
+        """Bytes of the tail, as `body_size` counts them."""
         self.followers = 0
+        self.behind = 0
+        """Of them, those who may not have all that is visible."""
         self.reached = 0
+        """The highest number up to which any of them has all: a tail that begins above the next
+        one is of use to nobody."""
         self.timers: list[Timer] = []
         self.session_over = False
         """Its session was ended: that its worker names it once more does not bring it back."""
         self.timed_out = False
+        """It was cancelled because its timeout has passed: its end is told as that."""
         self.timing = False
+        """Its timeout runs."""
         self.confirmed = run.acknowledged
         """What its controller has acknowledged, durable or not yet in line."""
         self.acknowledging = False
+        """A row with an acknowledgement is in line; a later one waits for it."""
         self.puts = 0
         """Rows of the run in line: until they are durable the slot is the truth about it."""
         self.users = 0
@@ -175,70 +198,118 @@ class Slot:
         self.visible = run
         self.visible_seq = events[-1].seq
         self.visible_native = native_seq
+        self.cut = None
+        self.behind = self.followers
         if self.followers:
             self._keep(events)
 
     def _keep(self, events: tuple[Recorded, ...]) -> None:
-        first = self.tail[0] if self.tail else events[0]
+        tail = self._tail or deque[Recorded]()  # an empty one takes a tenth of what a run does
+        first = tail[0] if tail else events[0]
         if first.seq > self.reached + 1:  # every follower reads from the journal for now
             self._drop_tail()
             return
-        self.tail.extend(events)
+        tail.extend(events)
         self.bodies += sum(map(body_size, events))
-        while self.tail and (len(self.tail) > TAIL_ITEMS or self.bodies > TAIL_SIZE):
-            self.bodies -= body_size(self.tail.popleft())
+        while tail and (len(tail) > TAIL_ITEMS or self.bodies > TAIL_SIZE):
+            self.bodies -= body_size(tail.popleft())
+        self._tail = tail or None
+
+    @property
+    def tail(self) -> Sequence[Recorded]:
+        """The latest events, as long as a follower may want them from here."""
+        return self._tail or ()
 
     def tell(self) -> None:
         """Wake the followers. A wake carries nothing: each reads from its own cursor (I8)."""
-        self.news.set()
-        self.news = trio.Event()
+        if self.news is not None:
+            self.news.set()
+            self.news = None
+        for told in self.told:
+            told(self.run.id)
 
-    def join(self, cursor: Seq) -> None:
-        """One follower more, which has all up to `cursor`."""
+    async def wait_news(self) -> None:
+        """Wait until `tell` is called."""
+        if self.news is None:
+            self.news = trio.Event()
+        await self.news.wait()
+
+    def join(self, cursor: Seq, told: Told | None = None) -> None:
+        """One follower more, which has all up to `cursor`. `told` hears of news until it leaves."""
         self.followers += 1
-        self.reach(cursor)
+        self.behind += 1
+        if told is not None:
+            self.told[told] = None
+        self._come_to(cursor)
+        if cursor >= self.visible_seq:
+            self._catch_up()
 
-    def reach(self, cursor: Seq) -> None:
-        """A follower has all up to `cursor`. If that is everything, and it is the only one, the
-        tail is dropped."""
-        self.reached = max(self.reached, min(cursor, self.visible_seq))
-        if self.followers == 1 and cursor >= self.visible_seq:
+    def reach(self, before: Seq, cursor: Seq) -> None:
+        """A follower had all up to `before`, and has all up to `cursor` now. Once every one has
+        everything, the tail is dropped."""
+        self._come_to(cursor)
+        if before < self.visible_seq <= cursor:
+            self._catch_up()
+
+    def leave(self, cursor: Seq, told: Told | None = None) -> None:
+        """One follower less, which had all up to `cursor`; without any the tail is dropped."""
+        self.followers -= 1
+        if told is not None:
+            self.told.pop(told, None)
+        if cursor < self.visible_seq:
+            self._catch_up()
+        if not self.followers:
+            self.reached = self.behind = 0
             self._drop_tail()
 
-    def leave(self) -> None:
-        """One follower less; without any the tail is dropped."""
-        self.followers -= 1
-        if not self.followers:
-            self.reached = 0
+    def _come_to(self, cursor: Seq) -> None:
+        self.reached = max(self.reached, min(cursor, self.visible_seq))
+
+    def _catch_up(self) -> None:
+        self.behind -= 1
+        if self.behind <= 0:
             self._drop_tail()
 
     def _drop_tail(self) -> None:
-        self.tail.clear()
+        self._tail = None
+        self.cut = None
         self.bodies = 0
 
-    def recent(self, after: Seq, items: int, size: int) -> tuple[Recorded, ...]:
+    def recent(self, after: Seq, items: int, size: int) -> Batch:
         """Committed events from memory: those right after `after`, or none if they are not
         all there."""
         if not self.tail or self.tail[0].seq > after + 1:
-            return ()
-        start = after + 1 - self.tail[0].seq
+            return NOTHING
+        asked = (after, items, size)
+        if self.cut is None or self.cut[0] != asked:
+            self.cut = asked, self._cut(after + 1 - self.tail[0].seq, items, size)
+        return self.cut[1]
+
+    def _cut(self, start: int, items: int, size: int) -> Batch:
+        some = islice(self.tail, start, start + items)
         if self.bodies <= size:
-            return tuple(islice(self.tail, start, start + items))
+            return Batch(some)
         batch: list[Recorded] = []
-        for recorded in islice(self.tail, start, start + items):
+        for recorded in some:
             size -= body_size(recorded)
             if batch and size < 0:
                 break
             batch.append(recorded)
-        return tuple(batch)
+        return Batch(batch)
 
 
-_BODY: Final = ("data", "text", "output", "message")
+NOTHING: Final = Batch()
+
+_BODY: Final = ("text", "output", "message")
 
 
 def body_size(recorded: Recorded) -> int:
     """Roughly the bytes that an event holds."""
     event = recorded.event
+    if type(event) is OutputProduced:
+        return EVENT_SIZE + len(event.data)
+    if type(event) is TextProduced:
+        return EVENT_SIZE + len(event.text)
     for name in _BODY:
         body = getattr(event, name, None)
         if body is not None:

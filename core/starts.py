@@ -44,17 +44,18 @@ class Starts:
         self._changed = trio.Event()
         self.draining = False
 
-    async def start(self, asked: c.StartRun | c.StartRunIf) -> Accepted:
-        """Accept a run; the same one again is answered as it stands (I6).
+    async def start(self, asked: c.StartRun | c.StartRunIf, *, again: bool = False) -> Accepted:
+        """Accept a run; the same one again is answered as it stands (I6). `again`: it was refused
+        openly before, and waits for what has come of that.
 
         Raises: `Refusal`. Cancelled, it may or may not be accepted.
         """
         with in_all(self._ledger.limits.answer_within):
-            return await self._accept(asked)
+            return await self._accept(asked, again)
 
-    async def _accept(self, asked: c.StartRun | c.StartRunIf) -> Accepted:
+    async def _accept(self, asked: c.StartRun | c.StartRunIf, again: bool) -> Accepted:
         command = asked.start if isinstance(asked, c.StartRunIf) else asked
-        await self.settled(command.run)
+        await self.settled(command.run, again=again)
         self._pending[command.run] = (command.origin.link, trio.Event())
         release = partial(self._release, command.run)
         with ExitStack() as unless_in_line:
@@ -69,13 +70,16 @@ class Starts:
         await self._ledger.commit(partial(self._enqueue, slot, events), settled=release)
         return Accepted(None, slot.seen())
 
-    async def settled(self, run: RunId) -> None:
-        """Wait while a run of this id is just being accepted.
+    async def settled(self, run: RunId, *, again: bool = False) -> None:
+        """Wait while a run of this id is just being accepted; `again` for as long as any answer
+        may take, also where nothing is committed at present: whoever was refused openly and asks
+        at once would ask without end.
 
         Raises: `Unavailable`: it is not settled in time.
         """
         late = f"run {run} is still being accepted; try again later"
-        with within(self._ledger.limits.answer_within, late):
+        commits = self._ledger.commits
+        with within(self._ledger.limits.answer_within if again else commits.patience, late):
             while (pending := self._pending.get(run)) is not None:
                 await pending[1].wait()
 

@@ -303,7 +303,7 @@ def commands() -> SearchStrategy[c.Command]:
         st.builds(c.AcknowledgeRun, run_ids(), counts()),
         st.builds(c.DescribeRun, run_ids()),
         st.builds(c.ListRuns, perhaps(words()), *[st.booleans()] * 2, words(), perhaps(counts())),
-        st.builds(c.ListWorkers),
+        st.builds(c.ListWorkers, perhaps(st.tuples(worker_ids()))),
     )
 
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from enum import Enum, unique
 from typing import Final, TypeAlias
 
-import attrs
-
 from fleetgate.core.commands import Input, Prompt, ShellCommand, ToolCall
 from fleetgate.core.errors import NotAccepted
 from fleetgate.core.ids import Epoch, WorkerId
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.values import value
 
 
 @unique
@@ -35,7 +34,7 @@ def kind_of(value: Input) -> InputKind:
     return _KINDS[type(value)]
 
 
-@attrs.frozen(slots=True)
+@value
 class ProviderReport:
     """What a worker says of one provider (agent program) that it can run."""
 
@@ -51,7 +50,7 @@ class ProviderReport:
     login_hint: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class AccountReport:
     """A provider's account usage. `usage` is None where it is not supported or failed."""
 
@@ -61,7 +60,7 @@ class AccountReport:
     error: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class WorkerInfo:
     """A worker as its adapter announces it.
 
@@ -132,7 +131,7 @@ HERE: Final = frozenset({Liveness.READY, Liveness.DRAINING})
 """Connected, and what was open is compared."""
 
 
-@attrs.frozen(slots=True)
+@value
 class WorkerStatus:
     """A worker as it stands. `free` is None while it takes any number of runs."""
 

@@ -11,22 +11,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-import attrs
-
 from fleetgate.core.commands import Order
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.run import Run
+from fleetgate.core.values import value
 
 
-@attrs.frozen(slots=True)
+@value
 class PutRun:
     """Write the run's row, new or known: everything of `Run`, its numbers too."""
 
     run: Run
 
 
-@attrs.frozen(slots=True)
+@value
 class Append:
     """Append events of one run: contiguous, the first one right after the run's last.
 
@@ -40,14 +39,14 @@ class Append:
     run: Run | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class PutOrder:
     """Remember an order until it is settled. Put again, it is one that was not sent."""
 
     order: Order
 
 
-@attrs.frozen(slots=True)
+@value
 class PutKey:
     """Remember the key of a command that was given to a run, so that a repeat of it is
     recognised (I6); with `number` None, forget it. `number` is that of the run's last order by
@@ -59,7 +58,7 @@ class PutKey:
     number: OrderNumber | None
 
 
-@attrs.frozen(slots=True)
+@value
 class MarkOrder:
     """`sent`: handed to a worker that cannot recognise a repeat. `settled`: the worker
     confirmed or refused it, so it is not handed over again."""
@@ -69,7 +68,7 @@ class MarkOrder:
     settled: bool
 
 
-@attrs.frozen(slots=True)
+@value
 class PutNote:
     """Keep a small value (at most 64 KiB) under a name; None forgets it."""
 
@@ -78,7 +77,7 @@ class PutNote:
     value: bytes | None
 
 
-@attrs.frozen(slots=True)
+@value
 class ForgetRun:
     """Forget a run that has ended, with all that is known of it; its id is free again. One that
     is not there is forgotten already, an open one is a conflict. Its events cannot be read from
@@ -87,7 +86,7 @@ class ForgetRun:
     run: RunId
 
 
-@attrs.frozen(slots=True)
+@value
 class FreeForgotten:
     """Give back some of what forgotten runs took: little enough to delay nobody. See
     `Journal.unfreed`."""
@@ -103,7 +102,7 @@ with `JournalFailing` where they were given up (and left no trace), with
 `JournalConflict` where they contradict what is there."""
 
 
-@attrs.frozen(slots=True)
+@value
 class OpenOrder:
     """An order that is not settled. `sent`: it was handed to its worker."""
 
@@ -111,7 +110,7 @@ class OpenOrder:
     sent: bool
 
 
-@attrs.frozen(slots=True)
+@value
 class OpenRun:
     """A run that has not ended, as the journal holds it, with its unsettled orders in
     order, and every command key that it knows, the oldest first."""
@@ -121,7 +120,7 @@ class OpenRun:
     keys: Mapping[str, OrderNumber]
 
 
-@attrs.frozen(slots=True)
+@value
 class RunFilter:
     """Which runs to list. Members as in `fleetgate.core.commands.ListRuns`."""
 
@@ -130,14 +129,15 @@ class RunFilter:
     unacknowledged: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class Pressure:
     """How full the queue before the next commit is."""
 
     items: int
     size: int
     failing: str | None
-    """Why commits fail at present, in words; None while they succeed."""
+    """Why commits fail at present, or none has ended for too long, in words; None while they
+    succeed."""
 
 
 class JournalError(Exception):
@@ -156,6 +156,17 @@ class JournalFailing(JournalError):
     """Commits fail: a full disk, a read-only file system, an I/O error."""
 
 
+class JournalDamaged(JournalFailing):
+    """What is asked for was committed, and does not stand in the file as it was written.
+    `what` is wrong with it, without a payload."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"the journal's record of it is damaged ({what}); stop the gateway, have `gateway "
+            "journal verify` say what else is, and restore the file from a copy"
+        )
+
+
 class JournalConflict(JournalError):
     """A write contradicts the journal: a mistake of its caller, such as events that do not
     stand right after their run's last one (I1). Only the writes enqueued with it are lost."""
@@ -170,6 +181,10 @@ class Journal(ABC):
     `may_fail` are taken out of a failing commit and answered `JournalFailing`; all
     others wait and are never given up while the journal is open. An `Append` must
     not be `may_fail`: later events of its run stand on its number.
+
+    Where a commit neither succeeds nor fails within `HUNG_AFTER` (`stalls`), `pressure().failing`
+    says so as well, until it does one of the two. Nothing is given up meanwhile: nobody knows what
+    of it will be durable.
 
     Reading raises `JournalFailing` where the storage cannot be read.
     """
@@ -192,8 +207,8 @@ class Journal(ABC):
 
     @abstractmethod
     def watch(self, changed: Callable[[str | None], None]) -> None:
-        """Have `changed` told why, when commits begin to fail, and None when one succeeds
-        again, in place of whoever was told before. It must not block or raise."""
+        """Have `changed` told why, when commits begin to fail or to hang, and None when one
+        succeeds again, in place of whoever was told before. It must not block or raise."""
 
     @property
     @abstractmethod

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 import attrs
-from google.protobuf.message import DecodeError
 
 from fleetgate.core import events as e
 from fleetgate.core.errors import IllegalTransition
@@ -22,7 +21,7 @@ from fleetgate.core.journal import tables
 from fleetgate.core.journal.api import JournalError, RunFilter
 from fleetgate.core.journal.lock import locked
 from fleetgate.core.journal.migrations import STEPS, version_of
-from fleetgate.core.journal.records import decode_event
+from fleetgate.core.journal.records import Damaged, decode_event
 from fleetgate.core.journal.sqlite import connect
 from fleetgate.core.run import Run, evolve
 
@@ -30,7 +29,7 @@ AT_ONCE: Final = 200
 """Runs, or events, that are read at a time."""
 
 BATCH_SIZE: Final = 1 << 20
-"""Bytes of the same."""
+"""Bytes of events that are read at a time."""
 
 FOLDED: Final = ("state", "worker", "epoch", "native_session", "model", "approvals", "outcome")
 """What of a run's row its events alone say (docs/adr/0003)."""
@@ -63,7 +62,7 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}")
     try:
-        with locked(path), closing(connect(path)) as connection:
+        with locked(path) as own, closing(connect(own)) as connection:
             version = version_of(connection)
             if not 0 < version <= len(STEPS):
                 raise JournalError(
@@ -75,14 +74,20 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
         raise JournalError(f"the journal {path} cannot be opened: {error.strerror}") from error
     except sqlite3.DatabaseError as error:
         raise JournalError(f"the journal {path} cannot be read: {error}") from error
-    except DecodeError as error:
+    except Damaged as error:
         raise JournalError(
             f"the journal {path} holds a damaged record; verify says which"
         ) from error
 
 
+def count_runs(connection: sqlite3.Connection) -> int:
+    """How many runs there are, those that cannot be read among them."""
+    (found,) = connection.execute("SELECT count(*) FROM runs WHERE ended >= 0").fetchone()
+    return int(found)
+
+
 def runs_in(connection: sqlite3.Connection) -> Iterator[Run]:
-    """Every run, by id in byte order."""
+    """Every run that has its records, by id in byte order."""
     page = tables.find(connection, RunFilter(), "", AT_ONCE)
     while page:
         yield from page
@@ -144,7 +149,7 @@ def _verify_run(
 ) -> Iterator[Damage]:
     try:
         run = tables.get(connection, id)
-    except (DecodeError, ValueError):
+    except Damaged:
         run = None
     if run is None:
         yield Damage("its row's records are missing or cannot be read", id)
@@ -182,7 +187,7 @@ def _verify_events(run: Run, records: Iterator[tuple[int, bytes]], seen: Seen) -
         seen.events += 1
         try:
             folded = evolve(folded, decode_event(run.id, Seq(seq), record).event)
-        except (DecodeError, ValueError):
+        except Damaged:
             yield Damage("its record cannot be read", run.id, seq)
             return
         except IllegalTransition as error:

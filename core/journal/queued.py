@@ -26,12 +26,15 @@ from fleetgate.core.journal.api import (
     Write,
 )
 from fleetgate.core.journal.rows import Row, count, prepare_all, size
+from fleetgate.core.journal.stalls import Stalls
 
 QUEUE_ITEMS: Final = 8192
 """Items in line at which `wait_room` waits: some tens of milliseconds of commits."""
 
-QUEUE_SIZE: Final = 32 << 20
-"""Bytes of the same: what a stalled disk may pin in memory before links stop reading."""
+QUEUE_SIZE: Final = 16 << 20
+"""Bytes of the same, as rows: what a stalled disk may pin before links stop reading. It is there
+twice, since followers are shown events and not rows. Four of the largest commits: more is no
+faster."""
 
 COMMIT_ITEMS: Final = 2048
 """Items of one commit. Beyond some hundred a larger one is no cheaper per item, and
@@ -65,6 +68,8 @@ class QueuedJournal(Journal):
         self._size = 0
         self._fallible = 0
         self._failing: str | None = None
+        self._stalls = Stalls()
+        self._told: str | None = None
         self._changed: Callable[[str | None], None] = _nobody
         self._retry = FIRST_RETRY
         self._closing = False
@@ -86,6 +91,8 @@ class QueuedJournal(Journal):
         rows = prepare_all(writes)
         entry = Entry(rows, done, may_fail, sum(map(count, rows)), sum(map(size, rows)))
         self._line.append(entry)
+        if not self._items:
+            self._stalls.begin()
         self._items += entry.items
         self._size += entry.size
         self._fallible += may_fail
@@ -96,15 +103,27 @@ class QueuedJournal(Journal):
         self._news.set()
 
     def pressure(self) -> Pressure:
-        return Pressure(self._items, self._size, self._failing)
+        return Pressure(self._items, self._size, self._reason)
 
     def watch(self, changed: Callable[[str | None], None]) -> None:
         self._changed = changed
 
+    @property
+    def _reason(self) -> str | None:
+        return self._failing if self._failing is not None else self._stalls.reason
+
     def _stands(self, failing: str | None) -> None:
-        before, self._failing = self._failing, failing
-        if (before is None) != (failing is None):
-            self._changed(failing)
+        self._failing = failing
+        self._tell_watcher()
+
+    def _tell_watcher(self) -> None:
+        before, self._told = self._told, self._reason
+        if (before is None) != (self._told is None):
+            self._changed(self._told)
+
+    async def watch_stalls(self) -> None:
+        """Tell of a disk that says nothing, as of one that fails, for as long as this runs."""
+        await self._stalls.watch(self._tell_watcher)
 
     @property
     def has_room(self) -> bool:
@@ -158,7 +177,7 @@ class QueuedJournal(Journal):
         except JournalFailing as error:
             await self._put_back(batch, error)
         else:
-            self._stands(None)
+            self._failing = None
             self._retry = FIRST_RETRY
             self._answer_all(batch, refused)
 
@@ -167,6 +186,9 @@ class QueuedJournal(Journal):
         await self._failed(error)
 
     def _answer_all(self, batch: Sequence[Entry], refused: Mapping[int, JournalConflict]) -> None:
+        self._stalls.go_on()
+        if self._told is not None:
+            self._tell_watcher()
         for index, entry in enumerate(batch):
             self._answer(entry, refused.get(index))
         self._tell_room()
@@ -206,6 +228,8 @@ class QueuedJournal(Journal):
         self._items -= entry.items
         self._size -= entry.size
         self._fallible -= entry.may_fail
+        if not self._items:
+            self._stalls.end()
         entry.done(error)
 
     def _full(self) -> bool:
@@ -224,18 +248,26 @@ J = TypeVar("J", bound=QueuedJournal)
 async def committing(journal: J) -> AsyncGenerator[J]:
     """Run `journal` for the time of the body; behind it, commit or give up what is in line."""
     failure: Exception | None = None
+    watching = trio.CancelScope()
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(journal.run)
+            nursery.start_soon(_watch, journal, watching)
             try:
                 yield journal
             except Exception as error:
                 failure = error  # raised below: the body's own error, not in a group
             finally:
+                watching.cancel()
                 journal.close()
     finally:
         if failure is not None:
             raise failure
+
+
+async def _watch(journal: QueuedJournal, watching: trio.CancelScope) -> None:
+    with watching:
+        await journal.watch_stalls()
 
 
 def _nobody(failing: str | None) -> None:

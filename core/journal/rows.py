@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias, assert_never
 
-import attrs
-
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.journal.api import (
     Append,
@@ -24,9 +22,16 @@ from fleetgate.core.journal.api import (
     PutRun,
     Write,
 )
-from fleetgate.core.journal.records import encode_events, encode_order, encode_run, encode_specs
+from fleetgate.core.journal.records import (
+    Again,
+    encode_events,
+    encode_order,
+    encode_run,
+    encode_specs,
+)
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import LAST_SEQ
+from fleetgate.core.values import value
 
 NOTE_SIZE: Final = 64 * 1024
 """Bytes of one note. Notes are read a whole space at a time."""
@@ -38,7 +43,7 @@ ROW_SIZE: Final = 64
 """What a row costs beside its bytes, roughly: its key, its cell, its share of an index."""
 
 
-@attrs.frozen(slots=True)
+@value
 class RunRow:
     """A run: what is looked for in columns of its own, the rest in records.
 
@@ -60,7 +65,7 @@ class RunRow:
     specs: bytes
 
 
-@attrs.frozen(slots=True)
+@value
 class EventRows:
     """Events of one run, the first one numbered `first`, and the run behind them if more
     of it changed than its numbers."""
@@ -77,7 +82,7 @@ class EventRows:
         return self.first + len(self.records) - 1
 
 
-@attrs.frozen(slots=True)
+@value
 class OrderRow:
     """An order."""
 
@@ -86,7 +91,7 @@ class OrderRow:
     record: bytes
 
 
-@attrs.frozen(slots=True)
+@value
 class Standing:
     """What decides whether a row may follow: a run's last event, and whether it is open."""
 
@@ -99,15 +104,15 @@ Row: TypeAlias = (
 )
 
 
-def prepare(write: Write) -> Row:
-    """A write as its rows.
+def prepare(write: Write, again: Again | None = None) -> Row:
+    """A write as its rows. `again` as for `encode_events`.
 
     Raises: `ValueError` for what cannot be kept: events that are not one run's next ones,
     a number beyond 63 bits, text without a UTF-8 form, a note that is too large.
     """
     match write:
         case Append():
-            return _event_rows(write)
+            return _event_rows(write, again)
         case PutRun():
             return _run_row(write.run, write.run.last_seq, write.run.native_seq)
         case PutOrder():
@@ -185,7 +190,7 @@ def conflict_of(
     return None
 
 
-def _event_rows(write: Append) -> EventRows:
+def _event_rows(write: Append, again: Again | None) -> EventRows:
     if not write.events:
         raise ValueError(f"an append to run {write.id} needs at least one event")
     first = write.events[0].seq
@@ -203,7 +208,8 @@ def _event_rows(write: Append) -> EventRows:
     if last > LAST_SEQ:
         raise ValueError(f"run {write.id} has {LAST_SEQ} events; a journal holds no more of one")
     run = None if write.run is None else _run_row(write.run, last, write.native_seq)
-    return EventRows(write.id, first, write.native_seq, encode_events(write.events), run)
+    records = encode_events(write.events, again)
+    return EventRows(write.id, first, write.native_seq, records, run)
 
 
 def _run_row(run: Run, last_seq: int, native_seq: int) -> RunRow:
@@ -255,4 +261,5 @@ def _check_numbers(*numbers: int) -> None:
 
 def prepare_all(writes: Sequence[Write]) -> tuple[Row, ...]:
     """Several writes as their rows. Raises: as `prepare`."""
-    return tuple(map(prepare, writes))
+    again = Again() if len(writes) > 1 else None
+    return tuple([prepare(each, again) for each in writes])

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 import trio
-from google.protobuf.message import DecodeError
 
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal import forgetting, tables
 from fleetgate.core.journal.api import (
     JournalConflict,
+    JournalDamaged,
     JournalError,
     JournalFailing,
     OpenRun,
@@ -29,6 +29,7 @@ from fleetgate.core.journal.api import (
 from fleetgate.core.journal.lock import locked
 from fleetgate.core.journal.migrations import migrate
 from fleetgate.core.journal.queued import committing
+from fleetgate.core.journal.records import Damaged
 from fleetgate.core.journal.rows import Row
 from fleetgate.core.journal.thread import Caller
 from fleetgate.core.journal.threaded import ThreadedJournal
@@ -47,6 +48,9 @@ LOG_SIZE: Final = 64 << 20
 CACHE_SIZE: Final = 32 << 20
 """Bytes of pages that the writer keeps. Every open run's next event goes to a page of its
 own, so this is about 8,000 runs at once; beyond them a commit reads pages first."""
+
+READ_CACHE_SIZE: Final = 2 << 20
+"""Bytes of pages that each of the readers keeps: SQLite's own figure. A follower reads onwards."""
 
 Connect: TypeAlias = Callable[[Path], sqlite3.Connection]
 P = ParamSpec("P")
@@ -116,10 +120,8 @@ class SqliteJournal(ThreadedJournal):
                 return query(reader, *args, **kwargs)
             except sqlite3.DatabaseError as error:
                 raise _failing(error) from error
-            except DecodeError as error:
-                raise JournalFailing(
-                    "it holds a damaged record; restore the file from a copy"
-                ) from error
+            except Damaged as error:
+                raise JournalDamaged(str(error)) from error
             finally:
                 self._readers.append(reader)
 
@@ -135,9 +137,15 @@ _MISTAKES: Final = (
 """Errors that are ours; every other one is the world's and may pass."""
 
 
+_BROKEN: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Codes of SQLite for a page that is none of its own."""
+
+
 def _failing(error: sqlite3.DatabaseError) -> JournalFailing:
     if isinstance(error, _MISTAKES):
         raise error
+    if error.sqlite_errorcode & 0xFF in _BROKEN:
+        return JournalDamaged(str(error))
     return JournalFailing(f"{error} ({error.sqlite_errorname})")
 
 
@@ -150,6 +158,13 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA journal_size_limit = {LOG_SIZE}")
     connection.execute(f"PRAGMA cache_size = -{CACHE_SIZE >> 10}")
+    return connection
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that reads the file at `path`."""
+    connection = _connect(path, "ro")
+    connection.execute(f"PRAGMA cache_size = -{READ_CACHE_SIZE >> 10}")
     return connection
 
 
@@ -201,12 +216,12 @@ def _open(path: Path, connect: Connect, stack: ExitStack) -> SqliteJournal:
         needed = ".".join(map(str, OLDEST_SQLITE))
         raise JournalError(f"a journal needs SQLite {needed}; here is {sqlite3.sqlite_version}")
     try:
-        stack.enter_context(locked(path))
+        path = stack.enter_context(locked(path))
         _make_safe(path)
         writer = stack.enter_context(closing(connect(path)))
         migrate(writer)
         # Left before the writer: whoever closes last moves the log into the file.
-        readers = [stack.enter_context(closing(_connect(path, "ro"))) for _ in range(READERS)]
+        readers = [stack.enter_context(closing(connect_to_read(path))) for _ in range(READERS)]
         thread = stack.enter_context(closing(Caller("journal")))
         return SqliteJournal(thread, writer, readers)
     except OSError as error:

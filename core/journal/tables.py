@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
-from typing import Final, assert_never
+from itertools import chain, count
+from typing import Final, TypeAlias, assert_never
 
 from fleetgate.core.events import Recorded
 from fleetgate.core.ids import OrderNumber, RunId, Seq
@@ -22,7 +22,7 @@ from fleetgate.core.journal.api import (
     RunFilter,
 )
 from fleetgate.core.journal.forgetting import forget, free
-from fleetgate.core.journal.records import decode_event, decode_order, decode_run
+from fleetgate.core.journal.records import Damaged, decode_event, decode_order, decode_run
 from fleetgate.core.journal.rows import (
     EventRows,
     OrderRow,
@@ -64,18 +64,25 @@ _SENT: Final = (
 _SETTLED: Final = (
     "DELETE FROM orders WHERE run = (SELECT run FROM runs WHERE id = ?) AND number = ?"
 )
-_EVENTS_AT_ONCE: Final = 64
+EVENTS_AT_ONCE: Final = 64
 """Events that one statement inserts. The interpreter lock is given up for each statement, and
 beside a busy thread that is a switch between the two: one for each event was a fifth of all
 processor time. More at once gain nothing that can be measured, and a connection keeps the
 statements of all these lengths prepared."""
+
+SIZE_AT_ONCE: Final = 64 << 10
+"""Bytes of records that one statement inserts; one that is larger goes alone. A statement keeps
+copies of what it inserted until it inserts again: without a bound those of all lengths held 130
+MiB in the end, with it 4."""
 _PROBE: Final = "UPDATE meta SET value = value + 1 WHERE name = 'probes'"
 
 _RUN: Final = (
     "SELECT run, id, last_seq, native_seq, records.record, specs.record"
     " FROM runs JOIN records USING (run) JOIN specs USING (run)"
 )
-_READ: Final = "SELECT record FROM events WHERE place > ? AND place <= ? ORDER BY place LIMIT ?"
+_READ: Final = (
+    "SELECT place, record FROM events WHERE place > ? AND place <= ? ORDER BY place LIMIT ?"
+)
 
 
 def commit(
@@ -109,20 +116,23 @@ def _write_groups(
     """Write all but the `refused`; answer the first further one to refuse, if there is one."""
     if not groups:
         connection.execute(_PROBE)
+    events: list[_Event] = []
     for index, rows in enumerate(groups):
         if index not in refused:
             try:
                 for row in rows:
-                    _write(connection, row)
+                    _write(connection, row, events)
             except JournalConflict as conflict:
                 return {index: conflict}
+    _insert(connection, events)
     return {}
 
 
-def _write(connection: sqlite3.Connection, row: Row) -> None:
+def _write(connection: sqlite3.Connection, row: Row, events: list[_Event]) -> None:
+    """Write a row; events of it are added to those that are yet to be inserted."""
     match row:
         case EventRows():
-            _write_events(connection, row)
+            _write_events(connection, row, events)
         case RunRow():
             _write_run(connection, row)
         case OrderRow():
@@ -132,6 +142,7 @@ def _write(connection: sqlite3.Connection, row: Row) -> None:
         case MarkOrder():
             connection.execute(_SETTLED if row.settled else _SENT, (row.run, row.number))
         case ForgetRun():
+            _insert(connection, events)  # it may be the events of this very run
             if not forget(connection, row.run):
                 raise _conflict(connection, row, row.run)
         case FreeForgotten():
@@ -144,7 +155,7 @@ def _write(connection: sqlite3.Connection, row: Row) -> None:
             assert_never(row)
 
 
-def _write_events(connection: sqlite3.Connection, row: EventRows) -> None:
+def _write_events(connection: sqlite3.Connection, row: EventRows, events: list[_Event]) -> None:
     numbers = (row.last, row.native_seq, row.id, row.first - 1)
     if row.run is None:
         run = _key(connection.execute(_MOVE, numbers))
@@ -154,12 +165,30 @@ def _write_events(connection: sqlite3.Connection, row: EventRows) -> None:
         raise _conflict(connection, row, row.id)
     if row.run is not None:
         _write_records(connection, run, row.run)
-    first = _place(run, row.first)
-    places = range(first, first + len(row.records))
-    values = tuple(chain.from_iterable(zip(places, row.records, strict=True)))
-    for at in range(0, len(values), 2 * _EVENTS_AT_ONCE):
-        some = values[at : at + 2 * _EVENTS_AT_ONCE]
-        connection.execute(_insert_events(len(some) // 2), some)
+    events.extend(zip(count(_place(run, row.first)), row.records, strict=False))
+
+
+_Event: TypeAlias = tuple[int, bytes]
+"""An event's place, and its record."""
+
+
+def _insert(connection: sqlite3.Connection, events: list[_Event]) -> None:
+    """Insert events, of whatever runs, and empty the list."""
+    for some in _at_once(events):
+        connection.execute(_insert_events(len(some)), tuple(chain.from_iterable(some)))
+    events.clear()
+
+
+def _at_once(events: Sequence[_Event]) -> Iterator[Sequence[_Event]]:
+    """The events in parts that one statement inserts."""
+    start = size = 0
+    for at, (_, record) in enumerate(events):
+        if at > start and (at - start == EVENTS_AT_ONCE or size + len(record) > SIZE_AT_ONCE):
+            yield events[start:at]
+            start, size = at, 0
+        size += len(record)
+    if events:
+        yield events[start:]
 
 
 @cache
@@ -237,7 +266,11 @@ def _conflict(
 def read(
     connection: sqlite3.Connection, run: RunId, after: int, items: int, size: int
 ) -> list[Recorded]:
-    """As `Journal.read`."""
+    """As `Journal.read`.
+
+    Raises: `Damaged`: an event is missing. Those behind it have other numbers than their places in
+    the answer, and none of them is given.
+    """
     key = _key(connection.execute("SELECT run FROM runs WHERE id = ?", (run,)))
     if key is None:
         return []
@@ -246,11 +279,14 @@ def read(
         _READ, (_place(key, min(after, LAST_SEQ)), _place(key, LAST_SEQ), items)
     )
     try:
-        for (record,) in cursor:
+        for place, record in cursor:
             size -= len(record)
             if batch and size < 0:
                 break
-            batch.append(decode_event(run, Seq(after + len(batch) + 1), record))
+            seq = after + len(batch) + 1
+            if place != _place(key, seq):
+                raise Damaged(f"event {seq} is missing")
+            batch.append(decode_event(run, Seq(seq), record))
     finally:
         cursor.close()  # a read that is left open would hold up the checkpoints
     return batch

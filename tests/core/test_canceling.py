@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
 
 import attrs
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from fleetgate.core import canceling
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted
@@ -30,6 +32,7 @@ from fleetgate.core.ids import RunId, SessionId
 from fleetgate.core.journal.api import JournalConflict, JournalFailing, PutNote
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.journal.rows import Row, RunRow
+from fleetgate.core.ledger import Ledger
 from fleetgate.core.limits import Limits
 
 Fails = Callable[[Row], bool]
@@ -108,6 +111,23 @@ async def test_a_session_whose_runs_cannot_be_canceled_is_not_ended(
     await trio.sleep(10)
     await on_disk.submit(c.EndSession(SessionId("s")))
     assert canceled(worker) == set(runs)
+
+
+async def test_i10_a_run_opens_its_session_though_the_sessions_end_was_refused(
+    on_disk: Hub, disk: Disk, autojump_clock: MockClock
+) -> None:
+    worker = HandWorker(on_disk, worker_info())
+    await worker.join()
+    run = await started(on_disk, "one", of_session())
+    await read_until(on_disk, run, 1)
+    disk.refuses = row_of(run)
+    with pytest.raises(Unavailable):
+        await on_disk.submit(c.EndSession(S))
+    disk.refuses = None
+    await trio.sleep(10)
+    worker.record(run, e.SessionOpened("s"))
+    await read_until(on_disk, run, 2)
+    assert list(await disk.notes("session")) == [f"pool/{S}"]
 
 
 async def test_a_session_that_another_run_opens_while_it_is_ended_is_not_forgotten(
@@ -300,3 +320,26 @@ async def test_a_cancel_of_the_session_spares_other_sessions(hub: Hub) -> None:
     await wait_all_tasks_blocked()
     await hub.submit(c.CancelRun(runs[0], c.CancelScope.SESSION))
     assert [(await describe(hub, run)).canceling for run in (*runs, other)] == [True, True, False]
+
+
+@pytest.mark.limit("core/canceling.AT_ONCE")
+async def test_i9_so_many_runs_are_canceled_side_by_side(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canceling, "AT_ONCE", 3)
+    runs = [await started(hub, f"r{number}", of_session()) for number in range(7)]
+    most = under_way = 0
+    commit = Ledger.commit
+
+    async def counted(*args: Any, **kwargs: Any) -> None:
+        nonlocal most, under_way
+        under_way += 1
+        most = max(most, under_way)
+        await trio.lowlevel.checkpoint()
+        await commit(*args, **kwargs)
+        under_way -= 1
+
+    monkeypatch.setattr(Ledger, "commit", counted)
+    await hub.submit(c.EndSession(S))
+    assert most == 3
+    assert {(await describe(hub, run)).state for run in runs} == {RunState.CANCELED}

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from fleetgate.core.commits import Commits, in_all, readable, within
 from fleetgate.core.errors import InvalidArgument, Unavailable
-from fleetgate.core.journal.api import Done, JournalFailing, PutNote
+from fleetgate.core.journal.api import Done, JournalDamaged, JournalFailing, PutNote
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.limits import Limits
 from fleetgate.core.times import SECOND
@@ -49,8 +49,16 @@ async def test_being_cancelled_from_without_is_no_refusal() -> None:
 
 
 def test_what_cannot_be_read_is_unavailable() -> None:
-    with pytest.raises(Unavailable, match="damaged"), readable():
-        raise JournalFailing("damaged")
+    with pytest.raises(Unavailable, match="try again") as caught, readable():
+        raise JournalFailing("disk I/O error")
+    assert not caught.value.lasting
+
+
+def test_nobody_is_told_to_try_what_is_damaged_again() -> None:
+    with pytest.raises(Unavailable) as caught, readable():
+        raise JournalDamaged("event 3 is missing")
+    assert "(event 3 is missing); stop the gateway" in str(caught.value)
+    assert caught.value.lasting
 
 
 async def test_a_commit_that_takes_too_long_is_answered_and_settled_later(
@@ -65,6 +73,24 @@ async def test_a_commit_that_takes_too_long_is_answered_and_settled_later(
         assert not settled.is_set()
         dones[0](None)
         assert settled.is_set()
+
+
+async def _for_ever(_: MemoryJournal) -> None:
+    await trio.sleep_forever()
+
+
+async def test_i9_what_found_no_room_in_time_is_refused_and_not_left_open(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MemoryJournal, "wait_room", _for_ever)
+    async with open_memory_journal() as journal:
+        dones: list[Done] = []
+        settled = trio.Event()
+        with pytest.raises(Unavailable, match="too much waits") as refused:
+            await Commits(journal, Limits()).commit(dones.append, settled.set)
+        assert not refused.value.open
+        assert settled.is_set()
+        assert dones == []
 
 
 async def test_what_is_given_up_is_told() -> None:

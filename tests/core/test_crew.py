@@ -68,14 +68,15 @@ async def test_I4_repeats_among_events_that_are_reported_together_are_left_out(
     await read_until(hub, run, 1)
     worker.record(run, e.TextProduced("1"), seq=1)
     heard = [((e.TextProduced(str(seq)),), seq, None) for seq in (1, 2, 2, 3, 1, 4)]
-    known = hub.record_heard(worker.info.id, worker.epoch, run, [*heard, ((DONE,), None, None)])
-    assert known
+    whole = [*heard, ((DONE,), None, None)]
+    assert not hub.record_all(worker.info.id, worker.epoch, [(run, whole)])
     events = await read_until(hub, run, 6)
     texts = [each.event.text for each in events if isinstance(each.event, e.TextProduced)]
     assert texts == ["1", "2", "3", "4"]
     await wait_all_tasks_blocked()
     assert worker.port.durable[-1] == (run, 4)
-    assert not hub.record_heard(worker.info.id, worker.epoch, RunId("other"), heard)
+    other = RunId("other")
+    assert hub.record_all(worker.info.id, worker.epoch, [(other, heard)]) == [other]
 
 
 async def test_I7_another_live_instance_is_refused_where_it_matters(hub: Hub) -> None:
@@ -123,7 +124,7 @@ async def test_capacity_reported_between_assignment_and_order_is_not_given_out_t
     assert [order.run for order in worker.port.orders] == [one]
 
 
-async def test_orders_that_come_while_a_worker_compares_are_held_back(hub: Hub) -> None:
+async def test_fault_26_orders_that_come_while_a_worker_compares_are_held_back(hub: Hub) -> None:
     info = worker_info(numbered_input=True)
     first = HandWorker(hub, info)
     await first.join()
@@ -177,6 +178,9 @@ async def test_a_drained_worker_takes_no_runs_until_it_may(hub: Hub, worker: Han
     listed = await hub.submit(c.ListWorkers())
     assert isinstance(listed, WorkerList)
     assert listed.workers[0].liveness.value == "draining"
+    ids = (WorkerId("none"), worker.info.id, worker.info.id)
+    assert await hub.submit(c.ListWorkers(ids)) == listed
+    assert await hub.submit(c.ListWorkers(ids[:1])) == WorkerList(())
     await hub.submit(c.DrainWorker(worker.info.id, on=False))
     await wait_all_tasks_blocked()
     assert len(worker.port.orders) == 1
@@ -320,6 +324,7 @@ async def test_I9_a_worker_that_comes_and_goes_leaves_nothing_behind(hub: Hub) -
     assert len(hub._timers) < 200
 
 
+@pytest.mark.limit("Limits.workers")
 async def test_I9_so_many_workers_are_known(journal: Journal) -> None:
     async with hub_on(journal, Limits(workers=2)) as hub:
         for name in ("a", "b", "a"):

@@ -27,6 +27,7 @@ from fleetgate.core.journal.api import JournalConflict
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.journal.rows import Row
 from fleetgate.core.limits import Limits
+from fleetgate.core.roster import Roster
 from fleetgate.core.times import SECOND
 
 
@@ -157,3 +158,24 @@ async def test_I5_a_run_that_nobody_ever_takes_expires(autojump_clock: MockClock
         outcome = (await describe(hub, run)).outcome
         assert outcome is not None
         assert outcome.reason is e.Reason.EXPIRED
+
+
+async def test_while_nothing_waits_nobody_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fleet that comes would else look through itself once for each of its workers."""
+    looked: list[str] = []
+    has_room = Roster.has_room
+
+    def counted(self: Roster, pool: str) -> bool:
+        looked.append(pool)
+        return has_room(self, pool)
+
+    monkeypatch.setattr(Roster, "has_room", counted)
+    async with open_memory_journal() as journal, hub_on(journal) as hub:
+        for number in range(3):
+            await HandWorker(hub, worker_info(f"w-{number}")).join(free=0)
+        assert looked == []
+        run = await started(hub)
+        await HandWorker(hub, worker_info("free")).join()
+        await wait_all_tasks_blocked()
+        assert (await describe(hub, run)).worker is not None
+        assert set(looked) == {POOL}

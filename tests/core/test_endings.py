@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
@@ -112,6 +113,7 @@ class Written(Ledger):
         self.writes += writes
 
 
+@pytest.mark.limit("core/endings.MOST")
 def test_I9_what_a_worker_is_owed_is_bounded() -> None:
     ledger, roster = Written(), Roster()
     info = worker_info()

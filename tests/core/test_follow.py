@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import events as e
+from fleetgate.core.errors import Unavailable
+from fleetgate.core.events import MAX_BODY, Recorded
+from fleetgate.core.follow import BATCH_ITEMS, BATCH_SIZE
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
     DONE,
@@ -19,14 +23,16 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.ids import Seq
+from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import JournalConflict
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
 from fleetgate.core.slots import TAIL_ITEMS
 
 
-async def test_I8_followers_read_from_their_own_cursor(hub: Hub, worker: HandWorker) -> None:
+async def test_I8_fault_29_followers_read_from_their_own_cursor(
+    hub: Hub, worker: HandWorker
+) -> None:
     run = await started(hub)
     await read_until(hub, run, 1)
     last = 2 * TAIL_ITEMS  # all at once they are more than the tail holds
@@ -91,6 +97,34 @@ async def test_a_follower_of_an_ended_run_reads_it_all_and_waits(
     assert scope.cancelled_caught
 
 
+async def test_who_follows_a_run_that_has_lost_its_last_events_is_told_so(
+    autojump_clock: MockClock,
+) -> None:
+    """It read the journal for them again and again, in no time, for as long as it followed."""
+    async with open_memory_journal() as journal:
+        async with hub_on(journal) as hub:
+            worker = HandWorker(hub, worker_info())
+            await worker.join()
+            run = await started(hub)
+            worker.record(run, e.TextProduced("a"), e.TextProduced("b"), seq=1)
+            await read_until(hub, run, 3)
+        read, asked = journal.read, list[Seq]()
+
+        async def lossy(run: RunId, after: Seq, *, items: int, size: int) -> Sequence[Recorded]:
+            asked.append(after)
+            assert len(asked) < 10, "it spins"
+            return [r for r in await read(run, after, items=items, size=size) if r.seq < 3]
+
+        journal.read = lossy  # type: ignore[method-assign]
+        async with hub_on(journal) as hub:
+            with hub.follow(run, Seq(0)) as follower:
+                assert [each.seq for each in await follower.__anext__()] == [1, 2]
+                with pytest.raises(Unavailable, match="event 3 is missing") as caught:
+                    await follower.__anext__()
+        assert caught.value.lasting
+        assert asked == [0, 2]
+
+
 async def test_a_follower_has_caught_up_with_the_last_commit(hub: Hub, worker: HandWorker) -> None:
     run = await started(hub)
     await read_until(hub, run, 1)
@@ -109,3 +143,21 @@ async def test_a_follower_has_caught_up_with_the_last_commit(hub: Hub, worker: H
         await late.__anext__()
         assert not await late.take()
         assert late.caught_up
+
+
+@pytest.mark.limit("core/follow.BATCH_ITEMS", "core/follow.BATCH_SIZE")
+@pytest.mark.parametrize(
+    ("size", "events", "first"),
+    [(1, BATCH_ITEMS + 40, BATCH_ITEMS), (MAX_BODY, 40, BATCH_SIZE // MAX_BODY)],
+)
+async def test_i9_a_delivery_is_bounded_in_events_and_bytes(
+    hub: Hub, worker: HandWorker, size: int, events: int, first: int
+) -> None:
+    run = await started(hub)
+    await read_until(hub, run, 1)
+    for seq in range(1, events):
+        worker.record(run, e.TextProduced("x" * size), seq=seq)
+    await read_until(hub, run, events)
+    with hub.follow(run, Seq(0)) as follower:
+        batch = await follower.take()
+    assert first - 1 <= len(batch) <= first

@@ -62,37 +62,6 @@ async def test_a_group_of_commits_is_shown_once_and_in_order() -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_parts_are_recorded_in_one_entry_as_they_would_be_one_by_one() -> None:
-    async with open_memory_journal() as journal:
-        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
-        slot = Slot(start(start_run(), now=1).run)
-        await ledger.commit(lambda done: journal.enqueue((PutRun(slot.run),), done))
-        ledger.record(slot, (ASSIGNED,))
-        before = journal.pressure().items
-        epoch = Epoch(1)
-        parts = [
-            ((e.RunStarted(),), e.Source(epoch, 1)),
-            ((e.TextProduced("a"), e.TextProduced("b")), e.Source(epoch, 2)),
-            ((e.RunStarted(),), e.Source(epoch, 3)),
-            ((DONE, e.TextProduced("late")), e.Source(epoch, 4)),
-            ((e.TextProduced("later"),), e.Source(epoch, 5)),
-        ]
-        ledger.record_parts(slot, parts)
-        assert journal.pressure().items - before == 5
-        await wait_all_tasks_blocked()
-        stored = await journal.read(slot.run.id, Seq(1), items=9, size=9999)
-        assert [each.seq for each in stored] == [2, 3, 4, 5, 6]
-        assert [each.source.seq for each in stored if each.source] == [1, 2, 2, 3, 4]
-        assert isinstance(stored[-1].event, e.RunFinished)
-        run = await journal.get(slot.run.id)
-        assert run is not None
-        assert run == slot.seen()
-        assert (run.native_seq, run.last_seq) == (4, 6)
-        assert run.started
-        assert run.ended
-        assert run.accepted
-
-
 async def test_while_commits_fail_new_work_is_refused_and_recorded_work_waits(
     autojump_clock: MockClock,
 ) -> None:
@@ -114,35 +83,6 @@ async def test_while_commits_fail_new_work_is_refused_and_recorded_work_waits(
         await trio.sleep(10)
         ledger.check()
         assert slot.visible_seq == 1
-
-
-async def test_what_no_journal_can_hold_is_said_in_its_place_and_the_run_goes_on() -> None:
-    async with open_memory_journal() as journal:
-        ledger = Ledger(journal, TrioClock(), Limits(), lambda slot: None)
-        slot = Slot(start(start_run(), now=1).run)
-        await ledger.commit(lambda done: journal.enqueue((PutRun(slot.run),), done))
-        half = "half a pair: \ud83d"
-        then: list[int] = []
-        ledger.record(
-            slot,
-            (ASSIGNED, e.TextProduced("a"), e.TextProduced(half), e.TextProduced("b")),
-            e.Source(Epoch(1), 4),
-            then=lambda: then.append(slot.visible_seq),
-        )
-        lost = e.Outcome(e.RunState.FAILED, e.Reason.ERROR, half)
-        ledger.record(slot, (e.RunFinished(lost),), e.Source(Epoch(1), 5))
-        await wait_all_tasks_blocked()
-        stored = await journal.read(slot.run.id, Seq(0), items=9, size=9999)
-        assert kinds(stored) == [
-            "RunAssigned",
-            "TextProduced",
-            "Diagnosed",
-            "TextProduced",
-            "RunFinished",
-        ]
-        assert [each.seq for each in stored] == [1, 2, 3, 4, 5]
-        assert then == [4]
-        assert slot.visible.state is e.RunState.FAILED
 
 
 async def test_a_command_that_no_journal_can_hold_is_refused_and_changes_nothing(

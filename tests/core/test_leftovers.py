@@ -113,6 +113,7 @@ async def test_a_newer_link_knows_nothing_of_it(hub: Hub, autojump_clock: MockCl
     assert not worker.record(run, DONE, seq=2)
 
 
+@pytest.mark.limit("core/leftovers.MOST")
 async def test_i9_so_many_leftovers_are_kept(
     hub: Hub, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

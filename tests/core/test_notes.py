@@ -23,6 +23,7 @@ async def test_notes_are_kept_with_a_run_open_or_ended(hub: Hub) -> None:
     assert (await describe(hub, run)).notes == {"rvbox": {"revision": 2}, "other": 1}
 
 
+@pytest.mark.limit("core/notes.MAX_NOTE")
 async def test_i9_a_note_is_small(hub: Hub) -> None:
     run = await started(hub)
     await hub.annotate(run, "a", "x" * (MAX_NOTE - 2))

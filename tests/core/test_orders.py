@@ -84,6 +84,7 @@ async def test_stdin_of_the_spec_becomes_the_first_inputs(hub: Hub, worker: Hand
     assert commands == [c.SendInput(run, b"abc"), c.CloseInput(run)]
 
 
+@pytest.mark.limit("Limits.order_size")
 async def test_an_input_that_is_too_large_is_refused(hub: Hub) -> None:
     run = await started(hub)
     with pytest.raises(InvalidArgument, match="in pieces"):
@@ -106,6 +107,7 @@ async def test_long_stdin_is_given_in_pieces_and_endless_stdin_is_refused(
             await started(hub, "b", c.RunSpec(c.ShellCommand(line="cat", stdin=b"0123456789a")))
 
 
+@pytest.mark.limit("Limits.run_input")
 async def test_I9_so_many_bytes_of_input_wait(journal: Journal) -> None:
     async with hub_on(journal, Limits(run_input=10)) as hub:
         run = await started(hub)
@@ -114,6 +116,7 @@ async def test_I9_so_many_bytes_of_input_wait(journal: Journal) -> None:
             await hub.submit(c.SendInput(run, b"x"))
 
 
+@pytest.mark.limit("Limits.run_orders")
 async def test_I9_a_run_takes_so_many_unconfirmed_orders(journal: Journal) -> None:
     async with hub_on(journal, Limits(run_orders=2)) as hub:
         run = await started(hub)
@@ -123,6 +126,7 @@ async def test_I9_a_run_takes_so_many_unconfirmed_orders(journal: Journal) -> No
             await hub.submit(c.SendInput(run, b"c"))
 
 
+@pytest.mark.limit("Limits.open_runs")
 async def test_I9_so_many_runs_are_open(journal: Journal) -> None:
     async with hub_on(journal, Limits(open_runs=1)) as hub:
         await started(hub, "one")
@@ -293,6 +297,7 @@ async def test_i6_a_refused_command_leaves_no_key(hub: Hub) -> None:
     assert hub._ledger.slots[run].keys == {}
 
 
+@pytest.mark.limit("Limits.run_keys")
 async def test_I9_so_many_keys_are_remembered_here_and_in_the_journal(journal: Journal) -> None:
     async with hub_on(journal, Limits(run_keys=2)) as hub:
         run = await started(hub)

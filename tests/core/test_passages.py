@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def test_an_event_had_passed_by_the_first_mark_that_is_not_below_it() -> None:
     assert times == [102, 102, 102, 106, 106, None]
 
 
+@pytest.mark.limit("core/passages.NOTED")
 def test_I9_of_what_is_forgotten_no_later_time_is_told() -> None:
     passages = Passages(_Clock(), most=3)
     for through in (1, 2, 3):
@@ -71,6 +73,7 @@ def test_those_who_follow_are_asked_and_those_who_are_gone_remembered() -> None:
     assert passages.sent(OTHER) == []
 
 
+@pytest.mark.limit("core/passages.LINKS")
 def test_I9_links_are_bounded_and_the_oldest_go() -> None:
     passages = Passages(_Clock())
     for number in range(LINKS + 1):

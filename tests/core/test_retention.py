@@ -24,10 +24,11 @@ from fleetgate.core.hub_testing import (
     worker_info,
 )
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.journal.api import ForgetRun
 from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
 from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.core.limits import Limits
-from fleetgate.core.retention import EVERY
+from fleetgate.core.retention import AT_ONCE, EVERY
 from fleetgate.core.times import SECOND
 
 
@@ -210,3 +211,23 @@ async def until(holds: Callable[[], bool]) -> None:
     with trio.fail_after(30):
         while not holds():
             await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.limit("core/retention.AT_ONCE")
+async def test_i9_so_many_runs_are_forgotten_in_one_commit(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, sizes = MemoryJournal.commit, list[int]()
+
+    async def counted(journal: MemoryJournal, writes: Any) -> None:
+        sizes.append(sum(isinstance(write, ForgetRun) for write in writes))
+        await commit(journal, writes)
+
+    monkeypatch.setattr(MemoryJournal, "commit", counted)
+    async with working(keep_unacknowledged=100 * SECOND) as (hub, worker, _):
+        for number in range(AT_ONCE + 6):
+            await run_of(hub, worker, f"r{number}")
+        sizes.clear()
+        await trio.sleep(100 + 2 * EVERY)
+        assert await names(hub) == []
+    assert [size for size in sizes if size] == [AT_ONCE, 6]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
 from fleetgate.core.errors import Fenced, InstanceConflict
@@ -49,6 +51,24 @@ def test_a_run_goes_to_the_worker_with_the_fewest_runs_that_has_room() -> None:
     assert not roster.has_room(POOL)
     best.liveness, best.reserved = Liveness.READY, 1
     assert not best.takes_runs
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([None, 0, 1])), max_size=6))
+def test_of_those_with_the_fewest_it_is_the_one_that_came_first(
+    drawn: list[tuple[int, int | None]],
+) -> None:
+    workers = [make_worker(str(n), free, runs) for n, (runs, free) in enumerate(drawn)]
+    able = [worker for worker in workers if worker.takes_runs]
+    fewest = min(able, key=lambda worker: len(worker.runs), default=None)
+    assert make_roster(*workers).choose(make_slot()) is fewest
+
+
+def test_nobody_is_looked_at_behind_one_that_has_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Worker] = []
+    monkeypatch.setattr(Worker, "takes_runs", property(lambda w: looked.append(w) or True))
+    busy, idle, other = make_worker("busy", runs=1), make_worker("idle"), make_worker("other")
+    assert make_roster(busy, idle, other).choose(make_slot()) is idle
+    assert looked == [busy, idle]
 
 
 def test_a_run_of_a_session_goes_where_the_session_lives_or_waits() -> None:

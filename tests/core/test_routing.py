@@ -82,6 +82,7 @@ def test_no_route_names_the_entry_the_facts_and_the_labels_but_not_their_values(
     )
 
 
+@pytest.mark.limit("core/routing.MAX_TOLD")
 def test_no_route_repeats_little_of_what_a_peer_says() -> None:
     with pytest.raises(NoRoute) as caught:
         match((), "edge", RunSpec(Prompt("hi", model="m" * 1000)))

@@ -186,6 +186,7 @@ def test_a_run_waits_until_its_last_approval_is_resolved() -> None:
     assert (run.state, run.approvals) == (S.RUNNING, ())
 
 
+@pytest.mark.limit("core/run.MAX_APPROVALS")
 def test_i9_a_run_waits_for_so_many_approvals_and_no_more() -> None:
     run = make_run(state=S.RUNNING)
     for number in range(MAX_APPROVALS):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import events as e
 from fleetgate.core.errors import IllegalTransition
@@ -81,12 +83,13 @@ def test_I2_what_is_seen_is_what_is_committed() -> None:
     assert slot.seen() == slot.written()
 
 
+@pytest.mark.limit("core/slots.TAIL_ITEMS", "core/slots.TAIL_SIZE")
 def test_I9_the_tail_is_bounded_in_events_and_bytes() -> None:
     slot = make_slot()
     slot.join(Seq(0))
     put(slot, ASSIGNED, *(e.TextProduced("x") for _ in range(TAIL_ITEMS)))
     assert len(slot.tail) == TAIL_ITEMS
-    slot.leave()
+    slot.leave(Seq(0))
     assert (len(slot.tail), slot.bodies) == (0, 0)
     slot.join(slot.visible_seq)
     many = 2 * TAIL_SIZE // e.MAX_BODY
@@ -94,20 +97,37 @@ def test_I9_the_tail_is_bounded_in_events_and_bytes() -> None:
     assert 0 < sum(map(body_size, slot.tail)) == slot.bodies <= TAIL_SIZE
 
 
-def test_a_follower_that_is_alone_and_has_caught_up_needs_no_tail() -> None:
+def test_once_every_follower_has_caught_up_no_tail_is_needed() -> None:
     slot = make_slot()
     slot.join(Seq(0))
     put(slot, ASSIGNED, *(e.TextProduced("x") for _ in range(5)))
-    slot.reach(Seq(5))
+    slot.reach(Seq(0), Seq(5))
     assert len(slot.tail) == 6
     slot.join(Seq(2))
-    slot.reach(Seq(6))
-    assert len(slot.tail) == 6
-    slot.leave()
-    slot.reach(Seq(6))
+    slot.reach(Seq(5), Seq(6))
+    assert len(slot.tail) == 6, "the other one needs it"
+    slot.reach(Seq(2), Seq(6))
     assert (len(slot.tail), slot.bodies) == (0, 0)
     kept = put(slot, e.TextProduced("y"))
     assert slot.recent(Seq(6), 100, 1 << 20) == kept
+
+
+def test_who_is_behind_and_leaves_is_not_waited_for() -> None:
+    slot = make_slot()
+    slot.join(Seq(0))
+    slot.join(Seq(0))
+    put(slot, ASSIGNED)
+    slot.reach(Seq(0), Seq(1))
+    assert slot.tail
+    slot.leave(Seq(0))
+    assert not slot.tail
+    slot.join(Seq(1))
+    put(slot, e.TextProduced("x"))
+    slot.reach(Seq(1), Seq(2))
+    slot.leave(Seq(2))
+    assert len(slot.tail) == 1, "one is left that has not read it"
+    slot.reach(Seq(1), Seq(2))
+    assert not slot.tail
 
 
 def test_I8_nothing_is_kept_for_followers_that_are_too_far_behind_to_read_it() -> None:
@@ -116,13 +136,13 @@ def test_I8_nothing_is_kept_for_followers_that_are_too_far_behind_to_read_it() -
     slot.join(Seq(0))
     put(slot, e.TextProduced("x"))
     assert not slot.tail
-    slot.reach(Seq(2))
+    slot.reach(Seq(0), Seq(2))
     for _ in range(TAIL_ITEMS + 1):
         put(slot, e.TextProduced("x"))
     assert len(slot.tail) == TAIL_ITEMS
     put(slot, e.TextProduced("x"))
     assert (len(slot.tail), slot.bodies) == (0, 0)
-    slot.reach(slot.visible_seq)
+    slot.reach(Seq(0), slot.visible_seq)
     kept = put(slot, e.TextProduced("y"))
     assert tuple(slot.tail) == kept
 
@@ -153,9 +173,36 @@ def test_recent_events_are_given_from_memory_or_not_at_all() -> None:
     assert slot.recent(Seq(11), 100, 1 << 20) == ()
 
 
-def test_waking_followers_carries_nothing() -> None:
+def test_followers_that_ask_for_the_same_are_given_the_same() -> None:
     slot = make_slot()
-    news = slot.news
+    put(slot, ASSIGNED)
+    slot.join(Seq(0))
+    slot.join(Seq(1))
+    put(slot, *(e.TextProduced(str(n)) for n in range(10)))
+    first = slot.recent(Seq(4), 3, 1 << 20)
+    assert slot.recent(Seq(4), 3, 1 << 20) is first
+    assert slot.recent(Seq(4), 4, 1 << 20) == (*first, *slot.recent(Seq(7), 1, 1 << 20))
+    assert slot.recent(Seq(4), 100, 1) == first[:1]
+    kept = slot.recent(Seq(4), 100, 1 << 20)
+    more = put(slot, e.TextProduced("more"))
+    assert slot.recent(Seq(4), 100, 1 << 20) == (*kept, *more)
+    for before in (0, 1):
+        slot.reach(Seq(before), slot.visible_seq)
+    assert slot.cut is None
+
+
+async def test_waking_followers_carries_nothing(autojump_clock: MockClock) -> None:
+    slot = make_slot()
+    told: list[str] = []
+    slot.tell()  # nobody is there
+    slot.join(Seq(0), told.append)
+    slot.join(Seq(0))
+    async with trio.open_nursery() as nursery:
+        for _ in range(2):
+            nursery.start_soon(slot.wait_news)
+        await wait_all_tasks_blocked()
+        slot.tell()
+    assert told == [slot.run.id]
+    slot.leave(Seq(0), told.append)
     slot.tell()
-    assert news.is_set()
-    assert not slot.news.is_set()
+    assert told == [slot.run.id]

@@ -44,6 +44,7 @@ def count(connection: sqlite3.Connection, table: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
+@pytest.mark.limit("core/journal/forgetting.FREE_AT_ONCE")
 def test_i9_a_long_run_is_freed_in_steps(connection: sqlite3.Connection) -> None:
     run = add(connection, "a", 2 * FREE_AT_ONCE + 1)
     commit(connection, ForgetRun(run.id))

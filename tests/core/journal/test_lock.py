@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetgate.core.journal.api import JournalLocked
+from fleetgate.core.journal.api import JournalError, JournalLocked
 from fleetgate.core.journal.lock import locked
 
 HOLDER = """
@@ -45,6 +45,35 @@ def test_a_process_that_is_killed_holds_nothing(tmp_path: Path) -> None:
         holder.wait()
         with locked(path):
             pass
+
+
+def test_a_journal_by_another_name_has_the_same_lock(tmp_path: Path) -> None:
+    """SQLite follows a link to the file and to its log: both processes would write to them."""
+    path, link = tmp_path / "journal.db", tmp_path / "link.db"
+    (tmp_path / "other").symlink_to(tmp_path)
+    link.symlink_to(path)
+    for other in (link, tmp_path / "other" / "journal.db"):
+        with locked(path) as own:
+            assert own == path.resolve()
+            with pytest.raises(JournalLocked, match=rf"in use by process {os.getpid()};"):
+                ExitStack().enter_context(locked(other))
+        with locked(other) as own:
+            assert own == path.resolve()
+            with pytest.raises(JournalLocked):
+                ExitStack().enter_context(locked(path))
+
+
+def test_a_journal_with_two_names_of_its_own_is_nobodys(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    path.touch()
+    other = tmp_path / "hard.db"
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(JournalError, match="more than one name"):
+            ExitStack().enter_context(locked(name))
+    other.unlink()
+    with locked(path):
+        pass
 
 
 def test_only_its_owner_can_read_the_lock(tmp_path: Path) -> None:

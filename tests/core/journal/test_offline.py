@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -12,10 +14,10 @@ import trio
 
 from fleetgate.core.events import Outcome, Reason, Recorded, RunAssigned, RunFinished, RunState
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, WorkerId
-from fleetgate.core.journal import offline
+from fleetgate.core.journal import offline, tables
 from fleetgate.core.journal.api import Append, JournalError, JournalLocked, PutKey, PutOrder, PutRun
 from fleetgate.core.journal.lock import locked
-from fleetgate.core.journal.offline import Damage, Seen, opened, verify
+from fleetgate.core.journal.offline import Damage, Seen, events_of, opened, verify
 from fleetgate.core.journal.samples import ended, make_events, make_order, make_run
 from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.core.run import Run
@@ -77,6 +79,7 @@ FIRST, SECOND = 1 << 32, 2 << 32
         (f"DELETE FROM events WHERE place = {FIRST + 2}", "2 is missing; 3 comes next", "a", 2),
         (f"DELETE FROM events WHERE place = {FIRST + 3}", "its last event is 3; 2 is", "a", 2),
         (f"UPDATE events SET record = x'ff' WHERE place = {FIRST + 1}", "be read", "a", 1),
+        (f"UPDATE events SET record = x'' WHERE place = {FIRST + 1}", "be read", "a", 1),
         (f"UPDATE events SET place = {SECOND + 3} WHERE place = {FIRST + 3}", "3; 2 is", "a", 2),
         ("UPDATE runs SET last_seq = 9 WHERE id = 'gui/a'", "last event is 9; 3 is", "a", 3),
         ("UPDATE runs SET open = 1 WHERE id = 'gui/b'", "columns are not as", "b", None),
@@ -150,3 +153,21 @@ def test_everything_is_read_and_compacting_leaves_it(path: Path) -> None:
         seqs = [[each.seq for each in offline.events_of(connection, run.id)] for run in runs]
         assert seqs == [[1, 2, 3], [1, 2]]
     assert damage(path) == []
+
+
+@pytest.mark.limit("core/journal/offline.BATCH_SIZE")
+def test_i9_events_are_read_so_many_bytes_at_a_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, sizes = tables.read, list[int]()
+
+    def noted(*args: Any) -> Sequence[Recorded]:
+        found = read(*args)
+        sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(tables, "read", noted)
+    monkeypatch.setattr(offline, "BATCH_SIZE", 1)
+    with opened(path) as connection:
+        assert [each.seq for each in events_of(connection, RunId("gui/a"))] == [1, 2, 3]
+    assert sizes == [1, 1, 1, 0]

@@ -19,6 +19,7 @@ from fleetgate.core.journal.queued import (
     COMMIT_SIZE,
     LAST_RETRY,
     QUEUE_ITEMS,
+    QUEUE_SIZE,
     QueuedJournal,
     committing,
 )
@@ -70,6 +71,7 @@ async def test_what_waits_when_a_commit_ends_is_the_next_one() -> None:
     assert [label for label, _ in answers.came] == ["first", *map(str, range(20))]
 
 
+@pytest.mark.limit("core/journal/queued.COMMIT_ITEMS", "core/journal/queued.COMMIT_SIZE")
 async def test_i9_a_commit_is_bounded_in_items_and_in_bytes() -> None:
     async with committing(HandJournal()) as journal:
         answers = Answers()
@@ -100,6 +102,7 @@ async def test_what_contradicts_is_answered_alone() -> None:
     assert [type(error) for _, error in answers.came] == [type(None), JournalConflict, type(None)]
 
 
+@pytest.mark.limit("core/journal/queued.QUEUE_ITEMS")
 async def test_i9_room_is_waited_for_and_told() -> None:
     async with committing(HandJournal()) as journal, trio.open_nursery() as nursery:
         journal.gate = trio.Event()
@@ -155,6 +158,52 @@ async def test_whoever_watches_is_told_once_of_each_change(
         journal.fault = None
         await trio.sleep(30)
     assert told == ["the disk is full", None]
+
+
+async def test_a_commit_that_hangs_counts_as_one_that_fails_until_it_ends(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    answers, told = Answers(), list[str | None]()
+    async with committing(HandJournal()) as journal:
+        journal.watch(told.append)
+        journal.gate = trio.Event()
+        journal.enqueue([note("a")], answers.done("a"))
+        journal.enqueue([note("b")], answers.done("b"), may_fail=True)
+        await trio.sleep(7)
+        assert journal.pressure().failing is None
+        await trio.sleep(30)
+        journal.enqueue([note("c")], answers.done("c"), may_fail=True)
+        await trio.sleep(3)
+        assert journal.pressure().failing == "no commit has ended for 40 s"
+        assert answers.came == []  # nobody knows what is durable
+        assert len(told) == 1
+        journal.gate.set()
+        await answers.wait(3)
+        assert journal.pressure().failing is None
+        assert [error for _, error in answers.came] == [None] * 3
+    assert (told[0] or "").startswith("no commit has ended for ")
+    assert told[1:] == [None]
+    assert journal.commits == [["a", "b"], ["c"]]
+
+
+async def test_a_commit_that_hangs_and_then_fails_is_told_of_once(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    answers, told = Answers(), list[str | None]()
+    async with committing(HandJournal()) as journal:
+        journal.watch(told.append)
+        journal.gate = trio.Event()
+        journal.fault = JournalFailing("the disk is gone")
+        journal.enqueue([note("a")], answers.done("a"), may_fail=True)
+        journal.enqueue([note("b")], answers.done("b"))
+        await trio.sleep(30)
+        journal.gate.set()
+        await answers.wait(1)
+        assert isinstance(answers.came[0][1], JournalFailing)
+        assert journal.pressure().failing == "the disk is gone"
+        journal.fault = None
+        await answers.wait(2)
+    assert (len(told), told[-1]) == (2, None)
 
 
 async def test_what_arrives_during_a_failing_commit_stays_behind_it(
@@ -319,3 +368,16 @@ async def test_a_mistake_in_the_storage_ends_the_body() -> None:
         async with committing(Broken()) as journal:
             journal.enqueue([note("a")], Answers().done("a"))
             await trio.sleep_forever()
+
+
+@pytest.mark.limit("core/journal/queued.QUEUE_SIZE")
+async def test_i9_room_is_bounded_in_bytes_too() -> None:
+    async with committing(HandJournal()) as journal:
+        journal.gate = trio.Event()
+        while journal.has_room:
+            journal.enqueue([note("large", NOTE_SIZE)], Answers().done(""))
+        assert QUEUE_SIZE <= journal.pressure().size < QUEUE_SIZE + 2 * NOTE_SIZE
+        assert journal.pressure().items < QUEUE_ITEMS
+        journal.gate.set()
+        await journal.wait_room()
+        assert journal.pressure().size < QUEUE_SIZE

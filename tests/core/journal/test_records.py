@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, RunId, Seq
 from fleetgate.core.journal.records import (
+    Damaged,
     decode_event,
     decode_order,
     decode_run,
@@ -23,6 +26,7 @@ from fleetgate.core.journal.records import (
 from fleetgate.core.json import Json
 from fleetgate.core.run import Run
 from fleetgate.core.testing import EVENT_KINDS, events, json_values, orders, recorded, runs, specs
+from fleetgate.schemas.journal.v1 import event_pb2
 
 
 def again(event: e.Recorded) -> e.Recorded:
@@ -159,3 +163,44 @@ def test_a_record_of_the_first_version_is_read(
 ) -> None:
     said = decode_event(RunId("a"), Seq(1), bytes.fromhex("0900002a36fe9c9717" + record))
     assert said == e.Recorded(RunId("a"), Seq(1), 1_700_000_000_000_000_000, event, source)
+
+
+# --- bytes that something has damaged
+
+DEEP = b"[" * 100_000
+"""JSON that is nested beyond Python's stack."""
+
+
+def _event(**members: Any) -> bytes:
+    return event_pb2.Recorded(time=1, **members).SerializeToString()
+
+
+DAMAGED: dict[str, bytes] = {
+    "no message": b"\xff",
+    "no event at all": _event(),
+    "an event that nobody knows": _event() + b"\xfa\x01\x00",
+    "a stream that nobody knows": _event(output_produced={"stream": 9}),
+    "a state that nobody knows": _event(state_changed={"state": 0x7FFFFFFF}),
+    "no JSON": _event(rate_limited={"detail": {"text": b"{"}}),
+    "JSON that is no UTF-8": _event(rate_limited={"detail": {"text": b'"\xff"'}}),
+    "JSON too deep": _event(rate_limited={"detail": {"text": DEEP}}),
+}
+
+
+@pytest.mark.parametrize("record", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_event_is_told_as_such(record: bytes) -> None:
+    said = rf"^an event's record of {len(record)} bytes cannot be read$"
+    with pytest.raises(Damaged, match=said):
+        decode_event(RunId("a"), Seq(1), record)
+
+
+@pytest.mark.parametrize("record", [b"\xff", b"", b"\x08\x01"])
+def test_a_damaged_order_is_told_as_such(record: bytes) -> None:
+    with pytest.raises(Damaged, match="an order's record"):
+        decode_order(RunId("a"), 1, record)
+
+
+@pytest.mark.parametrize(("record", "specs"), [(b"\xff", b""), (b"", b"\xff"), (b"", b"")])
+def test_a_damaged_run_is_told_as_such(record: bytes, specs: bytes) -> None:
+    with pytest.raises(Damaged, match="a run's record"):
+        decode_run(RunId("a"), 1, 1, record, specs)

@@ -121,3 +121,9 @@ def test_ended_runs_are_not_open() -> None:
     row = prepare(PutRun(ended(make_run("a"), 3, acknowledged=3)))
     assert isinstance(row, RunRow)
     assert (row.open, row.pending, row.state) == (False, False, "succeeded")
+
+
+@pytest.mark.limit("core/journal/rows.NOTE_SIZE")
+def test_i9_a_note_above_its_size_is_refused() -> None:
+    with pytest.raises(ValueError, match="a note has at most 65536 bytes; 65537 came for space"):
+        prepare(PutNote("space", "key", b"x" * (NOTE_SIZE + 1)))

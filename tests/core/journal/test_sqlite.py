@@ -19,6 +19,7 @@ from fleetgate.core.journal import sqlite
 from fleetgate.core.journal.api import (
     Append,
     Journal,
+    JournalDamaged,
     JournalError,
     JournalFailing,
     JournalLocked,
@@ -29,8 +30,16 @@ from fleetgate.core.journal.api import (
 )
 from fleetgate.core.journal.checks_kept import check_reopened
 from fleetgate.core.journal.migrations import STEPS
+from fleetgate.core.journal.rows import NOTE_SIZE
 from fleetgate.core.journal.samples import Answers, make_events, make_run
-from fleetgate.core.journal.sqlite import SqliteJournal, open_sqlite_journal
+from fleetgate.core.journal.sqlite import (
+    CACHE_SIZE,
+    LOG_SIZE,
+    READ_CACHE_SIZE,
+    SqliteJournal,
+    connect_to_read,
+    open_sqlite_journal,
+)
 from fleetgate.core.journal.testing import CHECKS, Check, check_failing
 
 
@@ -204,16 +213,48 @@ async def test_reads_go_on_while_a_commit_lasts(tmp_path: Path) -> None:
         await answers.wait(1)
 
 
-async def test_a_damaged_record_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("record", ["ffff", "", "0801"])
+async def test_a_damaged_record_is_said(tmp_path: Path, record: str) -> None:
+    """No message, or one that says nothing, or when it was and not what."""
     disk, run = Disk(tmp_path), make_run("a")
     async with disk.open("damaged") as journal:
         await journal.commit([PutRun(run), Append(run.id, make_events(run.id, 1, 1), 1)])
-        disk.connections[0].execute("UPDATE events SET record = x'ffff'")
-        with pytest.raises(JournalFailing, match="damaged record"):
+        disk.connections[0].execute(f"UPDATE events SET record = x'{record}'")
+        with pytest.raises(JournalDamaged, match=r"is damaged .*journal verify"):
             await journal.read(run.id, Seq(0), items=9, size=99)
         assert await journal.get(run.id) is not None
 
 
+async def test_a_page_that_is_none_of_sqlites_is_damage_too(tmp_path: Path) -> None:
+    disk, run = Disk(tmp_path), make_run("a")
+    async with disk.open("damaged") as journal:
+        await journal.commit([PutRun(run), Append(run.id, make_events(run.id, 1, 9), 9)])
+        disk.connections[0].execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        path = tmp_path / "damaged.db"
+        (page,) = disk.connections[0].execute("PRAGMA page_size").fetchone()
+        path.write_bytes(path.read_bytes()[:page] + b"\xff" * (path.stat().st_size - page))
+        with pytest.raises(JournalDamaged, match="journal verify"):
+            await journal.read(run.id, Seq(0), items=9, size=999)
+
+
+async def test_where_an_event_is_missing_the_next_does_not_take_its_number(tmp_path: Path) -> None:
+    disk, run = Disk(tmp_path), make_run("a")
+    async with disk.open("damaged") as journal:
+        await journal.commit([PutRun(run), Append(run.id, make_events(run.id, 1, 5), 5)])
+        disk.connections[0].execute("DELETE FROM events WHERE place % 8 = 3")
+        with pytest.raises(JournalDamaged, match=r"is damaged .*journal verify"):
+            await journal.read(run.id, Seq(0), items=9, size=9999)
+        with pytest.raises(JournalDamaged, match=r"is damaged .*journal verify"):
+            await journal.read(run.id, Seq(2), items=9, size=9999)
+        assert [each.seq for each in await journal.read(run.id, Seq(0), items=2, size=9999)] == [
+            1,
+            2,
+        ]
+        behind = await journal.read(run.id, Seq(3), items=9, size=9999)
+        assert [each.seq for each in behind] == [4, 5]
+
+
+@pytest.mark.limit("core/journal/sqlite.READERS")
 async def test_many_readers_share_few_connections(tmp_path: Path) -> None:
     run = make_run("a")
     async with open_sqlite_journal(tmp_path / "journal.db") as journal:
@@ -227,3 +268,27 @@ async def test_many_readers_share_few_connections(tmp_path: Path) -> None:
             for _ in range(50):
                 nursery.start_soon(read, journal)
         assert found == [50] * 50
+
+
+@pytest.mark.limit(
+    "core/journal/sqlite.LOG_SIZE",
+    "core/journal/sqlite.CACHE_SIZE",
+    "core/journal/sqlite.READ_CACHE_SIZE",
+)
+async def test_i9_its_cache_and_its_log_are_bounded(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    async with disk.open("journal") as journal:
+        (connection,) = disk.connections
+        assert connection.execute("PRAGMA cache_size").fetchone() == (-(CACHE_SIZE >> 10),)
+        assert connection.execute("PRAGMA journal_size_limit").fetchone() == (LOG_SIZE,)
+        with closing(connect_to_read(tmp_path / "journal.db")) as reader:
+            assert reader.execute("PRAGMA cache_size").fetchone() == (-(READ_CACHE_SIZE >> 10),)
+        disk.pragma("journal_size_limit = 100000")
+        disk.pragma("wal_autocheckpoint = 0")
+        log = tmp_path / "journal.db-wal"
+        for key in "abcdefgh":
+            await journal.commit([PutNote("space", key, bytes(NOTE_SIZE))])
+        assert log.stat().st_size > 8 * NOTE_SIZE
+        disk.pragma("wal_checkpoint(RESTART)")
+        await journal.commit([PutNote("space", "i", b"")])
+        assert log.stat().st_size <= 100_000

@@ -3,15 +3,18 @@
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
+from typing import Any
 
 import attrs
 import pytest
 
-from fleetgate.core.events import Recorded
+from fleetgate.core.events import MAX_BODY, OutputProduced, Recorded, Stream
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.journal import tables
 from fleetgate.core.journal.api import (
     Append,
+    ForgetRun,
+    FreeForgotten,
     JournalConflict,
     MarkOrder,
     PutKey,
@@ -70,11 +73,33 @@ def test_an_append_of_numbers_is_one_update_and_one_insert(connection: sqlite3.C
     assert verbs(ran) == ["BEGIN", "UPDATE", "INSERT", "COMMIT"]
 
 
+def test_events_of_several_runs_are_inserted_together(connection: sqlite3.Connection) -> None:
+    runs = [start(connection, name) for name in "abc"]
+    with traced(connection) as ran:
+        commit(connection, [Append(run.id, make_events(run.id, 1, 3), 7) for run in runs])
+    assert verbs(ran) == ["BEGIN", *["UPDATE"] * 3, "INSERT", "COMMIT"]
+    for run in runs:
+        assert seqs(tables.read(connection, run.id, 0, 9, 1 << 20)) == [1, 2, 3]
+
+
+def test_a_run_that_is_forgotten_as_it_ends_leaves_nothing(connection: sqlite3.Connection) -> None:
+    run, other = start(connection, "a"), start(connection, "b")
+    commit(
+        connection,
+        [Append(other.id, make_events(other.id, 1, 1), 0)],
+        [Append(run.id, make_events(run.id, 1, 3), 0, ended(run, 3))],
+        [ForgetRun(run.id)],
+        [FreeForgotten()],
+    )
+    assert connection.execute("SELECT count(*) FROM events").fetchall() == [(1,)]
+    assert seqs(tables.read(connection, other.id, 0, 9, 1 << 20)) == [1]
+
+
 def test_a_group_is_one_transaction(connection: sqlite3.Connection) -> None:
     runs = [start(connection, str(number)) for number in range(5)]
     with traced(connection) as ran:
         commit(connection, *([Append(run.id, make_events(run.id, 1, 1), 1)] for run in runs))
-    assert verbs(ran) == ["BEGIN", *["UPDATE", "INSERT"] * 5, "COMMIT"]
+    assert verbs(ran) == ["BEGIN", *["UPDATE"] * 5, "INSERT", "COMMIT"]
 
 
 def test_specs_that_did_not_change_are_not_written(connection: sqlite3.Connection) -> None:
@@ -218,6 +243,7 @@ def test_an_ended_run_is_not_open(connection: sqlite3.Connection) -> None:
     assert not connection.in_transaction
 
 
+@pytest.mark.limit("core/journal/tables.EVENTS_AT_ONCE")
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 200])
 def test_a_long_append_is_whole_and_takes_few_statements(
     connection: sqlite3.Connection, count: int
@@ -229,3 +255,31 @@ def test_a_long_append_is_whole_and_takes_few_statements(
     inserts = [statement for statement in ran if statement.startswith("INSERT INTO events")]
     assert len(inserts) == -(-count // 64)
     assert tables.read(connection, run.id, 0, 999, 1 << 20) == list(events)
+
+
+class Watched(sqlite3.Connection):
+    """Notes how many bytes the records have that each statement inserts."""
+
+    inserted: Sequence[tuple[int, ...]] = ()
+
+    def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+        if sql.startswith("INSERT INTO events"):
+            self.inserted = (*self.inserted, tuple(map(len, parameters[1::2])))
+        return super().execute(sql, parameters)
+
+
+@pytest.mark.limit("core/journal/tables.SIZE_AT_ONCE")
+def test_i9_a_statement_inserts_and_so_keeps_few_bytes() -> None:
+    sizes = [MAX_BODY, 9, 9, 20_000, 20_000, 20_000, 20_000, 30_000, 30_000, MAX_BODY, MAX_BODY]
+    with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Watched)) as connection:
+        migrate(connection)
+        run = start(connection)
+        events = tuple(
+            attrs.evolve(each, event=OutputProduced(Stream.STDOUT, bytes(size)))
+            for each, size in zip(make_events(run.id, 1, len(sizes)), sizes, strict=True)
+        )
+        assert commit(connection, [Append(run.id, events, 0)]) == {}
+        assert [len(each) for each in connection.inserted] == [1, 5, 2, 1, 1, 1]
+        most = [sum(each) for each in connection.inserted if len(each) > 1]
+        assert max(most) <= tables.SIZE_AT_ONCE
+        assert tables.read(connection, run.id, 0, 999, 1 << 20) == list(events)

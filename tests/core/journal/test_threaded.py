@@ -15,9 +15,10 @@ from fleetgate.core.journal.api import (
     JournalFailing,
     PutNote,
 )
-from fleetgate.core.journal.queued import committing
+from fleetgate.core.journal.queued import FIRST_RETRY, committing
 from fleetgate.core.journal.rows import Row
 from fleetgate.core.journal.samples import Answers, WriteOnly
+from fleetgate.core.journal.stalls import HUNG_AFTER, LOOK_AGAIN
 from fleetgate.core.journal.thread import Caller
 from fleetgate.core.journal.threaded import ThreadedJournal
 
@@ -75,6 +76,25 @@ async def test_what_comes_while_a_commit_lasts_is_the_next_one(journal: HandThre
     assert journal.pressure().items == 0
 
 
+async def test_a_thread_that_does_not_come_back_is_known_to_hang(
+    journal: HandThreaded, mock_clock: trio.testing.MockClock
+) -> None:
+    answers, told = Answers(), list[str | None]()
+    journal.watch(told.append)
+    journal.gate.clear()
+    async with committing(journal):
+        journal.enqueue(note("1"), answers.done("1"))
+        await begun(journal)
+        for leap in (HUNG_AFTER - LOOK_AGAIN, LOOK_AGAIN):
+            mock_clock.jump(leap)
+            await trio.testing.wait_all_tasks_blocked()
+        assert journal.pressure().failing == "no commit has ended for 8 s"
+        journal.gate.set()
+        await answers.wait(1)
+        assert journal.pressure().failing is None
+    assert told == ["no commit has ended for 8 s", None]
+
+
 async def test_an_idle_thread_is_woken(journal: HandThreaded) -> None:
     async with committing(journal):
         for key in "123":
@@ -96,19 +116,24 @@ async def test_what_an_answer_puts_in_line_is_committed_after_the_journal_was_cl
 
 
 async def test_where_a_commit_fails_the_loop_tries_again_and_then_the_thread_goes_on(
-    journal: HandThreaded, autojump_clock: trio.testing.MockClock
+    journal: HandThreaded, mock_clock: trio.testing.MockClock
 ) -> None:
     answers = Answers()
     stands: list[str | None] = []
+    failed = trio.Event()
 
     def changed(failing: str | None) -> None:
         stands.append(failing)
+        failed.set()
         journal.fault = None
 
     journal.watch(changed)
     journal.fault = JournalFailing("no room")
     async with committing(journal):
         journal.enqueue(note("1"), answers.done("1"))
+        await failed.wait()
+        await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(FIRST_RETRY)
         await answers.wait(1)
         await journal.commit(note("2"))
     assert journal.commits == [["1"], ["2"]]
