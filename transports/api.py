@@ -7,7 +7,7 @@ never logs one. This room imports nothing of ours.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -54,6 +54,16 @@ class LinkError(Exception):
     """A link ended or cannot be had. Never raised itself."""
 
 
+class PeerClosed(trio.EndOfChannel):
+    """The peer closed in order, and its carriage has words for that. `reason` is the peer's own and
+    may hold anything: it is for whoever passes it on, and never for a log."""
+
+    def __init__(self, code: int, reason: str = "") -> None:
+        super().__init__()
+        self.code = code
+        self.reason = reason
+
+
 class LinkClosed(LinkError):
     """We closed it."""
 
@@ -63,7 +73,9 @@ class LinkBroken(LinkError):
     `code` is the close code sent or received, or a gRPC status, where the carriage has one.
     `final`: dialling again is of no use, as `GrpcOptions.final` says. `too_long`: what came on a
     stream is above the limit (True) or is no frame at all (False), and the link can still be sent
-    on; None: it is about no frame."""
+    on; None: it is about no frame. `no_frame`: what came is no frame, or one above the limit, and
+    the message says why in our own words, which repeat nothing of it. `reason`: the peer's own
+    words beside the code, as in `PeerClosed`."""
 
     def __init__(
         self,
@@ -72,11 +84,15 @@ class LinkBroken(LinkError):
         *,
         final: bool = False,
         too_long: bool | None = None,
+        no_frame: bool = False,
+        reason: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
         self.final = final
         self.too_long = too_long
+        self.no_frame = no_frame or too_long is not None
+        self.reason = reason
 
 
 class FrameRefused(LinkError):
@@ -88,11 +104,22 @@ class FrameTooLong(FrameRefused):
     """A frame to send is above the link's limit. Nothing was sent; the link is as before."""
 
 
+class Pack(tuple[bytes, ...]):
+    """Frames in order that several links are sent. `carried` is for what a link makes of them that
+    others would make as well, under a key that names all that it depends on beside them. `size`:
+    their bytes."""
+
+    def __init__(self, iterable: Iterable[bytes] = (), /) -> None:
+        self.size = sum(map(len, self))
+        self.carried: dict[Hashable, Sequence[tuple[int, bytes]]] = {}
+
+
 class Link(trio.abc.Channel[bytes]):
     """A two-way carrier of frames. One task receives; one task sends.
 
     `receive` raises `trio.EndOfChannel` once the peer has closed in order (a half-close
-    still lets us send), `LinkBroken` where it did not, `LinkClosed` after our own close.
+    still lets us send) and `PeerClosed` where it has said how, `LinkBroken` where it did not,
+    `LinkClosed` after our own close.
     """
 
     opening: Opening
@@ -108,16 +135,32 @@ class Link(trio.abc.Channel[bytes]):
 
     @abstractmethod
     async def send_some(self, frames: Sequence[bytes]) -> None:
-        """Send frames in order, in as few writes as the carriage allows.
+        """Send frames in order, in as few writes as the carriage allows. Of a `Pack`, what goes on
+        the wire may be made once for all links that are sent it.
 
         Raises: `FrameTooLong` (before anything is sent), `LinkBroken`, `LinkClosed`.
         Cancelled in the middle of a frame, the link is broken at once and for good: the peer
         sees whole frames, or the end of the link, and never half a frame and then another.
         """
 
+    def begin(self, frames: Sequence[bytes]) -> Awaitable[None] | None:
+        """As `send_some`, as far as the carriage takes frames without waiting. None: all of them
+        are sent, and no other task has had a turn. Else what comes back does the rest: it must be
+        awaited, by the same task and before anything else. Raises as `send_some`, too."""
+        return self.send_some(frames)
+
     async def send(self, value: bytes) -> None:
         """Send one frame, as `send_some` does."""
         await self.send_some((value,))
+
+    async def send_eof(self) -> bool:
+        """Say that nothing more is sent from here, and go on receiving. Answers False, and does
+        nothing, where the carriage has no word for that but its end.
+
+        Raises: `LinkBroken`, `LinkClosed`.
+        """
+        await trio.lowlevel.checkpoint()
+        return False
 
     @abstractmethod
     async def close(self, code: int | None, reason: str = "") -> None:
@@ -199,6 +242,11 @@ class AddressError(ValueError):
     """An address, or what is set beside it, cannot be used: the text says what is wanted."""
 
 
+class PathTooLong(AddressError):
+    """A socket's path is longer than this system has them: well formed, and no socket can be there.
+    The text says how long it may be."""
+
+
 @attrs.frozen(slots=True)
 class TlsFiles:
     """PEM files. For a listener `certificate` and `key` are needed and `ca`, if given, makes
@@ -260,12 +308,14 @@ class Options:
 
     `framing`: name of the framing on byte streams. `limit`: largest frame in bytes.
     WebSocket: `path` (where the address has none), `binary` (else text messages), `any_text` (one
-    that comes need not be UTF-8), `drop_other` (for a message of the other kind the link ends
-    without a word, and not with 1003), `subprotocols`, `ping_every` and `dead_after` in seconds,
-    `alive_by_pong` (only a pong is a sign of life, and not any byte), `write_within` (seconds that
-    the write of a control frame may take; of a message, whoever sends it bounds that), `headers` to
-    send, `authorize` to answer an upgrade with something other than 101 (None: go on); it may read
-    the opening's headers, among them `host` and `sec-websocket-protocol` (what was offered). gRPC:
+    that comes or goes need not be UTF-8), `drop_other` (for a message of the other kind the link
+    ends without a word, and not with 1003), `subprotocols`, `unoffered_final` (a server that
+    selects another than was offered has refused a dial for good), `ping_every` and `dead_after` in
+    seconds, `alive_by_pong` (only a pong is a sign of life, and not any byte), `write_within`
+    (seconds that the write of a control frame may take; of a message, whoever sends it bounds
+    that), `headers` to send, `authorize` to answer an upgrade with something other than 101 (None:
+    go on); it may read the opening's headers, among them `host` and `sec-websocket-protocol` (what
+    was offered). gRPC:
     `grpc`; `headers` is the metadata to send, and what `authorize` says becomes a status.
     """
 
@@ -277,6 +327,7 @@ class Options:
     drop_other: bool = False
     path: str = "/"
     subprotocols: tuple[str, ...] = ()
+    unoffered_final: bool = False
     ping_every: float | None = None
     dead_after: float | None = None
     alive_by_pong: bool = False

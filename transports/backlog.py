@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Sequence
 
 import trio
@@ -15,7 +14,8 @@ class BatchedLink(Link):
     """A link that gets frames in batches and gives them out either way."""
 
     def __init__(self) -> None:
-        self._backlog: deque[bytes] = deque()
+        self._backlog: list[bytes] = []
+        """What came with the frame that was given out last: the next one is at the end."""
         self._closing = False
 
     @abstractmethod
@@ -28,8 +28,8 @@ class BatchedLink(Link):
             return await self._fetch()
         await trio.lowlevel.checkpoint()
         self._check_open()
-        frames = tuple(self._backlog)
-        self._backlog.clear()
+        frames = tuple(reversed(self._backlog))
+        self._backlog = []
         return frames
 
     async def receive(self) -> bytes:
@@ -38,8 +38,8 @@ class BatchedLink(Link):
             await trio.lowlevel.checkpoint()
             self._check_open()
         else:
-            self._backlog.extend(await self._fetch())
-        return self._backlog.popleft()
+            self._backlog = list(reversed(await self._fetch()))
+        return self._backlog.pop()
 
     def _check_open(self) -> None:
         if self._closing:

@@ -18,8 +18,11 @@ Way: TypeAlias = Literal["in", "out"]
 Direction: TypeAlias = Literal["in", "out", "both"]
 
 REORDER_HOLD: Final = 0.05
-"""Seconds that a received frame is held back for another to overtake it. If none comes it goes on
-its way: a lone frame held for ever would be a loss, which is another fault."""
+"""Seconds that a frame is held back for another to overtake it. If none comes it goes on its way: a
+lone frame held for ever would be a loss, which is another fault."""
+
+MAX_DELAY: Final = 86_400_000
+"""Milliseconds that a batch may be late: a day, which no test waits for."""
 
 
 def _probability(_instance: object, attribute: attrs.Attribute[float], value: float) -> None:
@@ -32,9 +35,9 @@ def _above_zero(_instance: object, attribute: attrs.Attribute[int], value: int |
         raise ValueError(f"{attribute.name} is at least 1, not {value}")
 
 
-def _not_below_zero(_instance: object, attribute: attrs.Attribute[int], value: int) -> None:
-    if value < 0:
-        raise ValueError(f"{attribute.name} is 0 or more, not {value}")
+def _a_delay(_instance: object, attribute: attrs.Attribute[int], value: int) -> None:
+    if not 0 <= value <= MAX_DELAY:
+        raise ValueError(f"{attribute.name} is 0 to {MAX_DELAY}")
 
 
 @attrs.frozen(slots=True)
@@ -52,7 +55,7 @@ class Faults:
     """
 
     drop_after: int | None = attrs.field(default=None, validator=_above_zero)
-    delay_ms: int = attrs.field(default=0, validator=_not_below_zero)
+    delay_ms: int = attrs.field(default=0, validator=_a_delay)
     duplicate: float = attrs.field(default=0.0, validator=_probability)
     reorder: float = attrs.field(default=0.0, validator=_probability)
     corrupt: float = attrs.field(default=0.0, validator=_probability)
@@ -112,23 +115,34 @@ class Trickling(Protocol):
 
 class _Lane:
     """What happens to the frames of one direction. The same seed and frames give the same faults,
-    whatever the other direction does."""
+    whatever the other direction does, and however long each frame takes: which frames are to be
+    overtaken is drawn by their number alone. Only whether another came in time is up to time."""
 
     def __init__(self, seed: int | str, way: Way, is_answer: IsAnswer) -> None:
         self._random = random.Random(f"{seed}:{way}")
         self._way: Way = way
         self._is_answer = is_answer
+        self._chosen = False
         self.held: list[bytes] = []
 
     def mangle(self, frames: Sequence[bytes], faults: Faults) -> list[bytes]:
+        if faults == NONE and frames:  # it draws nothing, be a frame held or not
+            return [frames[0], *self.release(), *frames[1:]]
         passed: list[bytes] = []
         for frame in frames:
-            came, held = self._copies(frame, faults)
-            if held and not self.held:
+            came, drawn = self._copies(frame, faults)
+            # The one behind a frame that was chosen overtakes it, or would have: it never waits.
+            self._chosen = drawn and not self._chosen
+            if self._chosen:
+                passed += self.release()
                 self.held = came
             else:
                 passed += came + self.release()
         return passed
+
+    def renew(self) -> None:
+        """Other faults hold from now on, and no frame of before has a say in them."""
+        self._chosen = False
 
     def release(self) -> list[bytes]:
         held, self.held = self.held, []
@@ -153,8 +167,8 @@ class _Lane:
 class FaultyLink(BatchedLink):
     """A link with faults, which may be changed while it is in use.
 
-    `seed` decides where they strike. A frame held back to be overtaken on its way out goes with
-    the next one, or when the link is closed.
+    `seed` decides where they strike. A frame held back to be overtaken goes with the next one,
+    after `REORDER_HOLD`, or when the link is closed.
     """
 
     def __init__(
@@ -177,6 +191,8 @@ class FaultyLink(BatchedLink):
         self._reading = trio.CancelScope()
         self._incoming = self._outgoing = NONE
         self._trickles = False
+        self._sending = trio.Lock()
+        self._lets_go = False
         if faults is not None:
             self.suffer(faults)
 
@@ -185,6 +201,8 @@ class FaultyLink(BatchedLink):
         anew."""
         self._incoming, self._outgoing = combined(faults, "in"), combined(faults, "out")
         self._passed = {"in": 0, "out": 0, "both": 0}
+        self._in.renew()
+        self._out.renew()
         trickles = any(each.byte_at_a_time for each in faults)
         if trickles != self._trickles and isinstance(self.link, Trickling):
             self._trickles = trickles
@@ -276,16 +294,33 @@ class FaultyLink(BatchedLink):
         if self._cut:
             raise self._cut_off()
         faults = self._outgoing
-        if faults == NONE and not self._out.held:
+        if faults == NONE and not self._out.held and not self._lets_go:
             await self.link.send_some(frames)
             return
         if faults.delay_ms:
             await trio.sleep(faults.delay_ms / 1000)
-        for frame in self._count(self._out.mangle(frames, faults), faults):
-            with suppress(FrameRefused):  # what the carriage has no form for is lost
-                await self.link.send(frame)
+        async with self._sending:
+            for frame in self._count(self._out.mangle(frames, faults), faults):
+                with suppress(FrameRefused):  # what the carriage has no form for is lost
+                    await self.link.send(frame)
         if self._cut:
             await self.link.close(None)
+        elif self._out.held and not self._lets_go:
+            self._lets_go = True
+            # Whoever sends must not be kept waiting, and a link has no nursery of its own.
+            trio.lowlevel.spawn_system_task(self._let_go)
+
+    async def _let_go(self) -> None:
+        """Send what is held back, though nothing has overtaken it."""
+        await trio.sleep(REORDER_HOLD)
+        async with self._sending:
+            if not self._closing and not self._cut and not self._hushed("out"):
+                with suppress(LinkError):  # whoever uses the link hears of that, too
+                    for frame in self._count(self._out.release(), self._outgoing):
+                        await self.link.send(frame)
+                    if self._cut:
+                        await self.link.close(None)
+            self._lets_go = False
 
     async def close(self, code: int | None, reason: str = "") -> None:
         """As the link's own, but for `half_open`: then the link underneath stays open, until

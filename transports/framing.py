@@ -8,7 +8,7 @@ anything of the frame is kept, and on what is sent.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -54,6 +54,14 @@ class Framer(ABC):
 
     @property
     @abstractmethod
+    def form(self) -> Hashable:
+        """All that `encode` depends on beside the frame.
+
+        Raises: `FrameRefused`: nothing can be sent yet.
+        """
+
+    @property
+    @abstractmethod
     def buffered(self) -> int:
         """Bytes kept of a frame that is not whole yet: at most the limit, a prefix and what one
         `feed` brought."""
@@ -90,6 +98,10 @@ class _Buffered(Framer):
     @property
     def buffered(self) -> int:
         return len(self._buffer)
+
+    @property
+    def form(self) -> Hashable:
+        return type(self), self.limit
 
     def encode(self, frame: bytes) -> bytes:
         if len(frame) > self.limit:
@@ -258,10 +270,17 @@ class KindOrLinesFramer(Framer):
     def buffered(self) -> int:
         return 0 if self._chosen is None else self._chosen.buffered
 
+    @property
+    def form(self) -> Hashable:
+        return self._known().form
+
     def encode(self, frame: bytes) -> bytes:
+        return self._known().encode(frame)
+
+    def _known(self) -> Framer:
         if self._chosen is None:
             raise FrameRefused("the peer has not spoken yet, so its framing is not known")
-        return self._chosen.encode(frame)
+        return self._chosen
 
 
 FRAMINGS: Final[Mapping[str, Callable[[int], Framer]]] = MappingProxyType(

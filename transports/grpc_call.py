@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 import trio
 
 
-class Call:
+class Call(ABC):
     """What a connection tells of a call. Nothing here waits or raises."""
 
     id: int = 0
@@ -27,6 +27,10 @@ class Call:
     @abstractmethod
     def on_reset(self, error: int) -> None:
         """The peer cut the call, or HTTP/2 did; it is forgotten already."""
+
+    @abstractmethod
+    def on_malformed(self) -> None:
+        """Headers came that are none of HTTP/2: the call was cut for that, and is forgotten."""
 
     @abstractmethod
     def on_lost(self, reason: str) -> None:

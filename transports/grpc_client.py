@@ -43,7 +43,10 @@ class ClientConnection(GrpcConnection):
         return self.h2.get_next_available_stream_id()
 
     def begin(self, link: DialledLink, headers: Headers) -> None:
-        """Make the call."""
+        """Make the call. A server that takes none at all is no server for it."""
+        if not self.h2.remote_settings.max_concurrent_streams:
+            link.on_lost("the peer takes no calls now")
+            return
         self._link = link
         self.calls[link.id] = link
         self.send_headers(link.id, headers)

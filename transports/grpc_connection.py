@@ -32,22 +32,23 @@ from fleetgate.transports.grpc_call import Call
 from fleetgate.transports.grpc_http2 import (
     CONNECTION_WINDOW,
     H2,
+    WRONG_VERSION,
     NoHandler,
     Processor,
     grpclib_config,
     h2_config,
 )
-from fleetgate.transports.grpc_metadata import Headers, decoded, malformed
+from fleetgate.transports.grpc_metadata import (
+    Headers,
+    decoded,
+    malformed,
+    malformed_answer,
+    malformed_trailers,
+)
 from fleetgate.transports.stream import CHUNK
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """What a client of HTTP/2 says first."""
-
-WRONG_VERSION: Final = (
-    b"HTTP/1.1 505 HTTP Version Not Supported\r\nContent-Type: text/plain\r\n"
-    b"Content-Length: 35\r\nConnection: close\r\n\r\nthis port speaks gRPC, over HTTP/2\n"
-)
-"""For whoever comes with a browser, or with curl."""
 
 UNSENT: Final = 1 << 20
 """Bytes that wait for a peer that does not read. Messages stop at `CHUNK`; beyond that there are
@@ -193,6 +194,8 @@ class GrpcConnection(H2Protocol):
         self.when_gone()
         strerror = exc.strerror if isinstance(exc, OSError) else None
         self.fail(f"the connection was lost: {strerror}" if strerror else "the peer ended it")
+        self.processor.close()
+        self.h2.let_go()
 
     # --- told by HTTP/2
 
@@ -206,7 +209,7 @@ class GrpcConnection(H2Protocol):
             StreamReset: self._reset,
             WindowUpdated: self._window,
             RemoteSettingsChanged: self._settings,
-            PingReceived: self._ping,
+            PingReceived: lambda _event: self.on_ping(),
             PingAckReceived: self._pong,
             ConnectionTerminated: self._goaway,
         }
@@ -218,14 +221,19 @@ class GrpcConnection(H2Protocol):
             self.on_request(event.stream_id, decoded(event.headers))
 
     def _response(self, event: ResponseReceived) -> None:
-        call = self.calls.get(event.stream_id)
-        if call is not None:
-            call.on_headers(decoded(event.headers), event.stream_ended is not None)
+        self._headers(event, malformed_answer(event.headers), event.stream_ended is not None)
 
     def _trailers(self, event: TrailersReceived) -> None:
+        self._headers(event, malformed_trailers(event.headers), True)
+
+    def _headers(self, event: ResponseReceived | TrailersReceived, bad: bool, last: bool) -> None:
         call = self.calls.get(event.stream_id)
-        if call is not None:
-            call.on_headers(decoded(event.headers), True)
+        if call is not None and bad:
+            self.reset(call.id, ErrorCodes.PROTOCOL_ERROR)
+            self.forget(call)
+            call.on_malformed()
+        elif call is not None:
+            call.on_headers(decoded(event.headers), last)
 
     def _data(self, event: DataReceived) -> None:
         call = self.calls.get(event.stream_id)
@@ -244,19 +252,15 @@ class GrpcConnection(H2Protocol):
             call.on_reset(int(event.error_code or 0))
 
     def _window(self, event: WindowUpdated) -> None:
-        if event.stream_id:
-            call = self.calls.get(event.stream_id)
-            if call is not None:
-                call.on_room()
-        else:
+        call = self.calls.get(event.stream_id)
+        if call is not None:
+            call.on_room()
+        elif not event.stream_id:
             self._wake()
 
     def _settings(self, event: RemoteSettingsChanged) -> None:
         self.ready.set()
         self._wake()
-
-    def _ping(self, event: PingReceived) -> None:
-        self.on_ping()
 
     def _pong(self, event: PingAckReceived) -> None:
         waiting = self._pongs.pop(event.ping_data, None)
@@ -265,8 +269,8 @@ class GrpcConnection(H2Protocol):
 
     def _goaway(self, event: ConnectionTerminated) -> None:
         self.retired = True
-        reason = bytes(event.additional_data or b"")
-        self.on_goaway(int(event.last_stream_id or 0), int(event.error_code or 0), reason)
+        last, error = int(event.last_stream_id or 0), int(event.error_code or 0)
+        self.on_goaway(last, error, bytes(event.additional_data or b""))
 
     # --- asked by links
 
@@ -339,8 +343,7 @@ class GrpcConnection(H2Protocol):
 
     def flush(self) -> None:
         """Hand what is prepared to the transport."""
-        transport = self._transport
-        data = self.h2.data_to_send()
+        transport, data = self._transport, self.h2.data_to_send()
         if not data or transport is None or transport.is_closing():
             return
         transport.write(data)

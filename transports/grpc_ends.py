@@ -6,7 +6,7 @@ from __future__ import annotations
 import trio
 from h2.errors import ErrorCodes
 
-from fleetgate.transports.api import GrpcMethod, GrpcOptions, Opening, Options
+from fleetgate.transports.api import FrameRefused, GrpcMethod, GrpcOptions, Opening, Options
 from fleetgate.transports.grpc_connection import GrpcConnection
 from fleetgate.transports.grpc_link import End, GrpcLink
 from fleetgate.transports.grpc_messages import Messages
@@ -77,10 +77,10 @@ class ServedLink(GrpcLink):
     def on_reset(self, error: int) -> None:
         self._finish(End("the peer cancelled the call", CANCELLED))
 
-    def _refuse(self, text: str, status: int) -> None:
+    def _refuse(self, text: str, status: int, *, no_frame: bool = False) -> None:
         if self._end is None:
             self._verdict = status, text
-            self._stop(End(text, status))
+            self._stop(End(text, status, no_frame=no_frame))
 
     @property
     def _streams(self) -> bool:
@@ -192,7 +192,7 @@ class DialledLink(GrpcLink):
         if status != OK:
             text = f"the peer ended the call with {name_of(status)}"
             text = f"{text}: {message}" if message else text
-            end = End(text, status, self._is_final(status))
+            end = End(text, status, self._is_final(status), reason=message)
         elif self._messages.held:
             end = End("the stream ended in the middle of a message", INTERNAL)
         elif self._counted == 0 and not self._method.server_streams:
@@ -205,10 +205,10 @@ class DialledLink(GrpcLink):
     def _is_final(self, status: int) -> bool:
         return status in self._final
 
-    def _refuse(self, text: str, status: int) -> None:
+    def _refuse(self, text: str, status: int, *, no_frame: bool = False) -> None:
         if self._over is None:
             self._reset(ErrorCodes.CANCEL)
-            self._finish(End(text, status))
+            self._finish(End(text, status, no_frame=no_frame))
 
     # --- sending and closing
 
@@ -221,10 +221,26 @@ class DialledLink(GrpcLink):
         self._half_closed = self._half_closed or end
         self._connection.send_data(self.id, piece, last=end)
 
-    async def _say_end(self, code: int, reason: str) -> None:
-        if not self._half_closed:
+    async def send_eof(self) -> bool:
+        await trio.lowlevel.checkpoint()
+        if self._writing is not None:
+            raise trio.BusyResourceError("another task sends on this link")
+        self._check_open()
+        self._half_close()
+        return True
+
+    def _half_close(self) -> None:
+        if not self._half_closed and self._over is None:
             self._half_closed = True
             self._connection.end_stream(self.id)
+
+    def _check_sendable(self) -> None:
+        super()._check_sendable()
+        if self._half_closed and self._streams:
+            raise FrameRefused("nothing can be sent behind send_eof")
+
+    async def _say_end(self, code: int, reason: str) -> None:
+        self._half_close()
         while self._over is None:
             self._clear()
             self._give_back()

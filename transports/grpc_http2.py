@@ -12,9 +12,11 @@ from grpclib.config import Configuration
 from grpclib.protocol import AbstractHandler, Connection, EventsProcessor
 from h2.config import H2Configuration
 from h2.connection import H2Connection
+from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event
+from h2.exceptions import DenialOfServiceError, FrameTooLargeError, ProtocolError
 from h2.settings import SettingCodes, Settings
-from hyperframe.frame import Frame, GoAwayFrame
+from hyperframe.frame import Frame, GoAwayFrame, HeadersFrame, RstStreamFrame
 
 STREAM_WINDOW: Final = 512 * 1024
 """Bytes that a peer may send on a call before some of them are read: 10 MB/s over a path of
@@ -25,14 +27,23 @@ CONNECTION_WINDOW: Final = 4 << 20
 reads would stop those beside them."""
 
 FRAME: Final = 64 * 1024
-"""Bytes of a DATA frame that we take: four times HTTP/2's default, for a quarter of the work."""
+"""Bytes of a frame that we take: four times HTTP/2's default, for a quarter of the work. A longer
+one ends the connection once its length is known."""
 
 CALLS: Final = 256
 """Calls at a time on one connection: more than a fleet's controllers need, and a bound on what a
 single peer has at work here."""
 
 HEADERS: Final = 16 * 1024
-"""Bytes of a call's headers that we take; gRPC's own bound is half of that."""
+"""Bytes of a call's headers that we take, and of those that have come where not all have; gRPC's
+own bound is half of that. More end the connection."""
+
+
+WRONG_VERSION: Final = (
+    b"HTTP/1.1 505 HTTP Version Not Supported\r\nContent-Type: text/plain\r\n"
+    b"Content-Length: 35\r\nConnection: close\r\n\r\nthis port speaks gRPC, over HTTP/2\n"
+)
+"""For whoever comes with a browser, or with curl."""
 
 
 def h2_config(client: bool) -> H2Configuration:
@@ -84,6 +95,31 @@ class H2(H2Connection):
         count: int = super().open_inbound_streams
         return count if self.config.client_side else min(count, CALLS - 1)
 
+    def receive_data(self, data: Any) -> list[Event]:
+        """What these bytes bring about.
+
+        h2 itself keeps whatever a frame's length says, up to 16 MiB, and looks at that length when
+        all of it is there; and 64 frames of headers before it decodes them.
+
+        Raises: `ProtocolError`.
+        """
+        events = super().receive_data(data)
+        # h2 tells of neither in public; a test fails where another version calls them otherwise.
+        whole = self.incoming_buffer
+        begun, headers = whole._data, whole._headers_buffer  # pyright: ignore[reportPrivateUsage]
+        if len(begun) >= 3 and int.from_bytes(begun[:3], "big") > self.max_inbound_frame_size:
+            self._terminate_connection(ErrorCodes.FRAME_SIZE_ERROR)
+            raise FrameTooLargeError("a frame is longer than any that is taken")
+        if headers and sum(len(piece.data) for piece in headers) > HEADERS:
+            self._terminate_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+            raise DenialOfServiceError("the headers of a call do not end")
+        return events
+
+    def let_go(self) -> None:
+        """Nothing more will be received: what h2 looks methods up in refers to itself, and would
+        keep 20 KiB of a connection that has ended until Python looks for cycles."""
+        self._frame_dispatch_table.clear()  # pyright: ignore[reportUnknownMemberType]
+
     def go_away(self, error: int = 0, reason: bytes = b"") -> bytes:
         """A GOAWAY for calls above those that have come. To be sent behind what is prepared."""
         frame = GoAwayFrame(0)
@@ -91,6 +127,19 @@ class H2(H2Connection):
         frame.error_code = error
         frame.additional_data = reason
         return frame.serialize()
+
+    def _receive_headers_frame(self, frame: HeadersFrame) -> tuple[list[Frame], list[Event]]:
+        # Pushes are off, and a server begins nothing else (RFC 9113, 5.1 and 8.4).
+        if self.config.client_side and frame.stream_id % 2 == 0:
+            raise ProtocolError("a server began a call")
+        taken: tuple[list[Frame], list[Event]] = super()._receive_headers_frame(frame)
+        return taken
+
+    def _receive_rst_stream_frame(self, frame: RstStreamFrame) -> tuple[list[Frame], list[Event]]:
+        if frame.stream_id > max(self.highest_inbound_stream_id, self.highest_outbound_stream_id):
+            raise ProtocolError("a call was cut that was never made")
+        taken: tuple[list[Frame], list[Event]] = super()._receive_rst_stream_frame(frame)
+        return taken
 
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
         event = ConnectionTerminated()
@@ -123,9 +172,15 @@ class Processor(EventsProcessor):
         processors: dict[type[Event], Callable[[Any], None]],
     ) -> None:
         super().__init__(NoHandler(), connection)
+        self.processors.clear()  # grpclib's own: methods of this object, which it would so keep
         self._processors = processors
 
     def process(self, event: Event) -> None:
         process = self._processors.get(type(event))
         if process is not None:
             process(event)
+
+    def close(self, reason: str = "") -> None:
+        """Tell nobody any more. A connection and its functions here hold each other: an ended one
+        would stay until Python looks for cycles."""
+        self._processors = {}

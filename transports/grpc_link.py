@@ -25,7 +25,7 @@ from fleetgate.transports.grpc_call import Call
 from fleetgate.transports.grpc_connection import HELD, GrpcConnection
 from fleetgate.transports.grpc_http2 import STREAM_WINDOW
 from fleetgate.transports.grpc_messages import PREFIX, MessageFault, Messages, prefixed
-from fleetgate.transports.grpc_status import OK, RESOURCE_EXHAUSTED
+from fleetgate.transports.grpc_status import INTERNAL, OK, RESOURCE_EXHAUSTED
 from fleetgate.transports.meter import Meter
 from fleetgate.transports.stream import coalesce
 
@@ -45,6 +45,9 @@ class End:
     """None: the peer ended it in order."""
     code: int = OK
     final: bool = False
+    no_frame: bool = False
+    reason: str = ""
+    """The peer's own words beside the status."""
 
     def error(self) -> LinkBroken | trio.EndOfChannel:
         """What a receiver gets."""
@@ -52,7 +55,10 @@ class End:
 
     def broken(self) -> LinkBroken:
         """What a sender gets."""
-        return LinkBroken(self.text or "the peer has ended it", self.code, final=self.final)
+        text = self.text or "the peer has ended it"
+        return LinkBroken(
+            text, self.code, final=self.final, no_frame=self.no_frame, reason=self.reason
+        )
 
 
 class GrpcLink(BatchedLink, Call):
@@ -107,7 +113,7 @@ class GrpcLink(BatchedLink, Call):
             frames = self._messages.feed(data)
         except MessageFault as fault:
             frames = fault.messages
-            self._refuse(str(fault), fault.status)
+            self._refuse(str(fault), fault.status, no_frame=True)
         self._meter.received(len(frames), size)
         self._inbox.extend(frames)
         self._counted += len(frames)
@@ -137,8 +143,11 @@ class GrpcLink(BatchedLink, Call):
         try:
             self._messages.eof()
         except MessageFault as fault:
-            self._refuse(str(fault), fault.status)
+            self._refuse(str(fault), fault.status, no_frame=True)
         self._hold()
+
+    def on_malformed(self) -> None:
+        self._finish(End("the peer's headers are none of HTTP/2", INTERNAL))
 
     def on_lost(self, reason: str) -> None:
         self._finish(End(reason, self._lost_code))
@@ -150,7 +159,7 @@ class GrpcLink(BatchedLink, Call):
     _lost_code: int
 
     @abstractmethod
-    def _refuse(self, text: str, status: int) -> None:
+    def _refuse(self, text: str, status: int, *, no_frame: bool = False) -> None:
         """What came is no message that can be taken: nothing more of it is. The call ends with
         this status."""
 

@@ -10,7 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ import trio_asyncio  # pyright: ignore[reportMissingTypeStubs]
 from fleetgate.transports.api import Report
 from fleetgate.transports.grpc_connection import GrpcConnection
 from fleetgate.transports.serving import log_report
+from fleetgate.transports.tls import TellingContext
 
 _open = cast(Any, trio_asyncio.open_loop)  # pyright: ignore[reportUnknownMemberType]
 """It has no types."""
@@ -60,7 +61,8 @@ class Loop:
         plain = socket.socket(fileno=stream.socket.detach())
         extra: dict[str, Any] = {}
         if context is not None:
-            extra = {"ssl": context, "ssl_shutdown_timeout": close_timeout}
+            telling = TellingContext(context, partial(_send_alert, plain))
+            extra = {"ssl": telling, "ssl_shutdown_timeout": close_timeout}
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -84,6 +86,13 @@ class Loop:
         """Close all sockets, before the loop is."""
         for transport in tuple(self._transports):
             transport.abort()
+
+
+def _send_alert(plain: socket.socket, alert: bytes) -> None:
+    """Past asyncio, which closes the socket next and sends nothing more. Where a part of the
+    handshake is still in its buffers, the peer sees a cut connection in place of the alert."""
+    with suppress(OSError):
+        plain.send(alert)
 
 
 def _given(connection: GrpcConnection) -> GrpcConnection:

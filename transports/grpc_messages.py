@@ -11,7 +11,7 @@ from typing import Final
 from fleetgate.transports.grpc_status import INTERNAL, RESOURCE_EXHAUSTED, UNIMPLEMENTED
 
 PREFIX: Final = 5
-"""Bytes before each message."""
+"""Before each message there are so many bytes."""
 
 
 class MessageFault(Exception):

@@ -46,10 +46,26 @@ def malformed(pairs: Iterable[Sequence[bytes]]) -> bool:
             seen.add(name)
         else:
             regular = True
-            wrong_te = name == b"te" and value != b"trailers"
-            if wrong_te or name in _OF_HTTP_1 or name != name.lower():
+            if _is_wrong(name) or (name == b"te" and value != b"trailers"):
                 return True
     return not seen >= _NEEDED
+
+
+def malformed_answer(pairs: Sequence[Sequence[bytes]]) -> bool:
+    """Whether the head of an answer is none of HTTP/2 (RFC 9113 sections 8.2 and 8.3.2): the one
+    pseudo-header is its status, and stands first."""
+    if not pairs or pairs[0][0] != b":status":
+        return True
+    return malformed_trailers(pairs[1:])
+
+
+def malformed_trailers(pairs: Iterable[Sequence[bytes]]) -> bool:
+    """Whether trailers are none of HTTP/2 (RFC 9113 section 8.1): they have no pseudo-header."""
+    return any(name.startswith(b":") or _is_wrong(name) for name, _ in pairs)
+
+
+def _is_wrong(name: bytes) -> bool:
+    return name in _OF_HTTP_1 or name != name.lower()
 
 
 def decoded(pairs: Iterable[Sequence[bytes]]) -> dict[str, str]:

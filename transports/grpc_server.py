@@ -42,6 +42,11 @@ from fleetgate.transports.tcp import peer_of
 from fleetgate.transports.tls import expiry, identities
 from fleetgate.transports.upgrade import refusal
 
+QUIET: Final = 60.0
+"""Seconds that a connection may carry no call of somebody who was let in, and be asked nothing;
+within as much again it is ended, with a GOAWAY, and its client connects anew for the next call. A
+place among `max_links` is held by who has a use for it."""
+
 _NOT_GRPC: Final = 415
 _NOT_POST: Final = 405
 
@@ -61,7 +66,8 @@ class Route:
 
 Routes: TypeAlias = Mapping[str, Route]
 
-Start: TypeAlias = Callable[[ServedLink, Route, float | None], None]
+Start: TypeAlias = Callable[["ServerConnection", ServedLink, Route, float | None], None]
+"""It is given the connection, and holds none: the two would hold each other."""
 
 
 class ServerConnection(GrpcConnection):
@@ -74,6 +80,10 @@ class ServerConnection(GrpcConnection):
         use = options.grpc or GrpcOptions()
         self.running = 0
         """Handlers at work, those of calls that were cut among them."""
+        self.strangers = 0
+        """Those of them whose route is open: whoever asks was not asked who it is."""
+        self.asked = False
+        """A call came since this was last looked at."""
         self._peer = peer
         self._options = options
         self._routes = routes
@@ -82,7 +92,13 @@ class ServerConnection(GrpcConnection):
         self._fresh: list[tuple[ServedLink, Route, float | None]] = []
         self._pings = PingWatch(use.pings_allowed_every)
 
+    def quiet(self) -> bool:
+        """Whether nothing has gone on since this was last asked, and nothing does."""
+        asked, self.asked = self.asked, False
+        return not asked and self.running <= self.strangers
+
     def on_request(self, stream_id: int, headers: dict[str, str]) -> None:
+        self.asked = True
         fresh = len(self._fresh)
         if self.retired or self.running + fresh >= CALLS or self._full(fresh):
             self.reset(stream_id, ErrorCodes.REFUSED_STREAM)
@@ -136,7 +152,7 @@ class ServerConnection(GrpcConnection):
         fresh, self._fresh = self._fresh, []
         for link, route, seconds in fresh:
             if not link.over:
-                self._start(link, route, seconds)
+                self._start(self, link, route, seconds)
 
     def on_spoke(self) -> None:
         self._pings.spoke()
@@ -225,30 +241,41 @@ class GrpcListener(Listener):
     async def _serve_connection(
         self, handler: Handler, stream: trio.SocketStream, calls: trio.Nursery
     ) -> None:
-        def start(link: ServedLink, route: Route, seconds: float | None) -> None:
-            self._links += 1
-            connection.running += 1
-            calls.start_soon(serve_call, _serving(route, handler, link), link, seconds)
-
-        async def serve_call(serving: Handler, link: ServedLink, seconds: float | None) -> None:
-            try:
-                await self._serve_call(serving, link, seconds)
-            finally:
-                self._links -= 1
-                connection.running -= 1
-
-        connection = ServerConnection(
-            peer_of(stream), self._options, self._routes, start, self._full
-        )
+        start = partial(self._start_call, calls, handler)
+        peer = peer_of(stream)
+        connection = ServerConnection(peer, self._options, self._routes, start, self._full)
         self._connections.add(connection)
         try:
             if await self._shake_hands(stream, connection):
-                await connection.lost.wait()
+                await _while_used(connection)
             await self._part(connection)
         finally:
             self._connections.discard(connection)
             connection.retire()
             connection.end("the listener ended it")
+
+    def _start_call(
+        self,
+        calls: trio.Nursery,
+        handler: Handler,
+        connection: ServerConnection,
+        link: ServedLink,
+        route: Route,
+        seconds: float | None,
+    ) -> None:
+        self._links += 1
+        connection.running += 1
+        connection.strangers += route.open
+
+        async def serve() -> None:
+            try:
+                await self._serve_call(_serving(route, handler, link), link, seconds)
+            finally:
+                self._links -= 1
+                connection.running -= 1
+                connection.strangers -= route.open
+
+        calls.start_soon(serve)
 
     async def _part(self, connection: ServerConnection) -> None:
         """Wait until its socket is closed. What a peer does not take does not keep it open."""
@@ -290,6 +317,17 @@ class GrpcListener(Listener):
             nursery.start_soon(link.expire, seconds)
             await serve_link(link, handler, self._report)
             nursery.cancel_scope.cancel()
+
+
+async def _while_used(connection: ServerConnection) -> None:
+    """Wait for its end, and bring that about where nobody uses it."""
+    while not connection.lost.is_set():
+        with trio.move_on_after(QUIET):
+            await connection.lost.wait()
+            return
+        if connection.quiet():
+            connection.retire()
+            connection.end("nobody called for a while")
 
 
 def _serving(route: Route, handler: Handler, link: ServedLink) -> Handler:

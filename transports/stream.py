@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import Final, TypeVar
 
 import attrs
 import trio
 
-from fleetgate.transports.api import LinkBroken, LinkStatistics, Opening
+from fleetgate.transports.api import LinkBroken, LinkStatistics, Opening, Pack
+from fleetgate.transports.at_once import finish, read_some, write_at_once
 from fleetgate.transports.backlog import BatchedLink
 from fleetgate.transports.framing import Framer, FramingError
 from fleetgate.transports.meter import Meter
@@ -17,8 +18,8 @@ READ: Final = 64 * 1024
 """Bytes asked for at a time: the size of a pipe, and of what loopback hands over at once."""
 
 CHUNK: Final = 256 * 1024
-"""Small frames go out together up to this many bytes: one system call for many, while what a
-write needs beside the frames stays small."""
+"""Bytes of small frames that go out together: one system call for many, while what a write needs
+beside the frames stays small."""
 
 _UNDER: Final = "the stream was closed under the link"
 
@@ -110,7 +111,7 @@ class StreamLink(BatchedLink):
         data: bytes | bytearray = b""
         try:
             with trio.CancelScope() as self._reading:
-                data = await self._stream.receive_some(self._piece or READ)
+                data = await read_some(self._stream, self._piece or READ)
         except trio.BrokenResourceError as error:
             self._end = _End(lost(error))
         except trio.ClosedResourceError:
@@ -126,13 +127,26 @@ class StreamLink(BatchedLink):
 
     async def send_some(self, frames: Sequence[bytes]) -> None:
         await trio.lowlevel.checkpoint_if_cancelled()
+        await finish(self.begin(frames))
+
+    def begin(self, frames: Sequence[bytes]) -> Awaitable[None] | None:
         if self._writing is not None:
             raise trio.BusyResourceError("another task sends on this link")
         self._check_sendable()
-        encoded = [self._framer.encode(frame) for frame in frames]
+        chunks = self._pack(frames) if isinstance(frames, Pack) else self._encode(frames)
+        for index, (count, chunk) in enumerate(chunks):
+            taken = 0 if self._piece is not None else write_at_once(self._stream, chunk)
+            if taken < len(chunk):
+                rest = (count, memoryview(chunk)[taken:]) if taken else (count, chunk)
+                self._meter.sent(0, taken)
+                return self._send([rest, *chunks[index + 1 :]])
+            self._meter.sent(count, len(chunk))
+        return None
+
+    async def _send(self, chunks: Sequence[tuple[int, bytes | memoryview]]) -> None:
         self._writing = trio.Event()
         try:
-            for count, chunk in coalesce(encoded):
+            for count, chunk in chunks:
                 self._check_sendable()
                 await self._write(chunk)
                 self._meter.sent(count, len(chunk))
@@ -140,12 +154,21 @@ class StreamLink(BatchedLink):
             self._writing.set()
             self._writing = None
 
+    def _encode(self, frames: Sequence[bytes]) -> Sequence[tuple[int, bytes]]:
+        return tuple(coalesce([self._framer.encode(frame) for frame in frames]))
+
+    def _pack(self, pack: Pack) -> Sequence[tuple[int, bytes]]:
+        form = self._framer.form
+        if form not in pack.carried:
+            pack.carried[form] = self._encode(pack)
+        return pack.carried[form]
+
     def _check_sendable(self) -> None:
         self._check_open()
         if self._torn is not None:
             raise LinkBroken(self._torn)
 
-    async def _write(self, data: bytes | bytearray) -> None:
+    async def _write(self, data: bytes | memoryview) -> None:
         try:
             if self._piece is None:
                 await self._stream.send_all(data)
@@ -165,6 +188,20 @@ class StreamLink(BatchedLink):
             self._torn = self._torn or "a write was cut in the middle of a frame"
             await self._drop()
             raise
+
+    async def send_eof(self) -> bool:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._writing is not None:
+            raise trio.BusyResourceError("another task sends on this link")
+        self._check_sendable()
+        if not isinstance(self._stream, trio.abc.HalfCloseableStream):
+            return False
+        try:
+            await self._stream.send_eof()
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self._torn = lost(error)
+            raise LinkBroken(self._torn) from error
+        return True
 
     # closing
 
@@ -222,6 +259,10 @@ def lost(error: BaseException) -> str:
 
 def coalesce(encoded: Sequence[Bytes]) -> Iterator[tuple[int, Bytes | bytes]]:
     """Join small frames into chunks, each with the number of its frames."""
+    if sum(map(len, encoded)) <= CHUNK:
+        if encoded:
+            yield len(encoded), _join(encoded)
+        return
     start = size = 0
     for index, data in enumerate(encoded):
         if size and size + len(data) > CHUNK:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import attrs
 import trio
 
-from fleetgate.transports.api import Link, LinkBroken, LinkError, LinkStatistics
+from fleetgate.transports.api import Link, LinkBroken, LinkError, LinkStatistics, PeerClosed
 from fleetgate.transports.faults import Trickling, Way
 
 KEPT_FRAMES: Final = 4096
@@ -36,14 +36,16 @@ class Crossed:
 @attrs.frozen(slots=True)
 class Over:
     """Nothing more crosses this way: the peer has ended (`in`), or we have (`out`). `code` is a
-    close code, or a gRPC status where the carriage has those; None: the peer ended in order, or
-    there was none. `broken`: it did not end in order."""
+    close code, or a gRPC status where the carriage has those; None: it ended in order, or there was
+    none. `broken`: it did not end in order. `no_frame`: what came was no frame, and
+    `reason` says why without repeating anything of it."""
 
     way: Way
     time: float
     code: int | None = None
     reason: str = ""
     broken: bool = False
+    no_frame: bool = False
 
 
 Crossing: TypeAlias = Crossed | Over
@@ -118,6 +120,12 @@ class TappedLink(Link):
             self._peer_ended(error)
             raise
 
+    async def send_eof(self) -> bool:
+        said = await self.link.send_eof()
+        if said:
+            self._end("out", None, "", broken=False)
+        return said
+
     async def close(self, code: int | None, reason: str = "") -> None:
         self._end("out", code, reason, broken=code is None)
         await self.link.close(code, reason)
@@ -138,11 +146,14 @@ class TappedLink(Link):
 
     def _peer_ended(self, error: trio.EndOfChannel | LinkError) -> None:
         if isinstance(error, LinkBroken):
-            self._end("in", error.code, str(error), broken=True)
+            self._end("in", error.code, str(error), broken=True, no_frame=error.no_frame)
         else:
-            self._end("in", None, "", broken=False)
+            code = error.code if isinstance(error, PeerClosed) else None
+            self._end("in", code, "", broken=False)
 
-    def _end(self, way: Way, code: int | None, reason: str, *, broken: bool) -> None:
+    def _end(
+        self, way: Way, code: int | None, reason: str, *, broken: bool, no_frame: bool = False
+    ) -> None:
         if way not in self._over:
             self._over.add(way)
-            self._tell(Over(way, trio.current_time(), code, reason, broken))
+            self._tell(Over(way, trio.current_time(), code, reason, broken, no_frame))

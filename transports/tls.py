@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, TypeAlias, cast
 
 import attrs
 import trio
@@ -153,6 +153,30 @@ def expiry(peer: Mapping[str, Any] | None) -> float | None:
     return None if ends is None else float(ssl.cert_time_to_seconds(ends))
 
 
+def start_of(peer: Mapping[str, Any]) -> float | None:
+    """When a certificate begins to hold, in Unix seconds."""
+    begins = peer.get("notBefore")
+    return None if begins is None else float(ssl.cert_time_to_seconds(begins))
+
+
+def verified_names(peer: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names that a dialler compares with what it has dialled: DNS names and IP addresses. A
+    common name is none of them."""
+    names = peer.get("subjectAltName", ())
+    return tuple(value for kind, value in names if kind in ("DNS", "IP Address"))
+
+
+def own_certificate(path: str) -> Mapping[str, Any] | None:
+    """The first certificate of a PEM file, as `getpeercert()` gives a peer's; None where there is
+    none that can be read."""
+    try:
+        # The only reader of a certificate in the standard library that trusts nothing and nobody.
+        found: Mapping[str, Any] = cast(Any, ssl)._ssl._test_decode_cert(path)
+    except (OSError, ssl.SSLError):
+        return None
+    return found
+
+
 SecureStream: TypeAlias = trio.SSLStream[trio.SocketStream]
 
 
@@ -168,8 +192,53 @@ async def accept_tls(
     try:
         await secure.do_handshake()
     except trio.BrokenResourceError as error:
+        await _say_why(secure)
         raise LinkBroken(f"no TLS handshake: {tls_reason(error)}") from error
     return secure
+
+
+async def _say_why(secure: SecureStream) -> None:
+    """Send the alert with which a handshake fails. trio leaves it where OpenSSL has put it, and the
+    peer, whose certificate may have expired, would see no more than a connection that is cut."""
+    if alert := secure._outgoing.read():  # pyright: ignore[reportPrivateUsage]
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await secure.transport_stream.send_all(alert)
+
+
+class TellingContext:
+    """A context for whoever makes a handshake with `wrap_bio` and drops what OpenSSL has to say at
+    its failure, as asyncio does. `tell` is given the alert then; it must not raise."""
+
+    def __init__(self, context: ssl.SSLContext, tell: Callable[[bytes], None]) -> None:
+        context.sslobject_class = _TellingObject
+        self._context = context
+        self._tell = tell
+
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+    ) -> ssl.SSLObject:
+        """As of `ssl.SSLContext`."""
+        made = self._context.wrap_bio(incoming, outgoing, server_side, server_hostname)
+        assert isinstance(made, _TellingObject)
+        made.failed = lambda: self._tell(outgoing.read())
+        return made
+
+
+class _TellingObject(ssl.SSLObject):
+    failed: Callable[[], None]
+
+    def do_handshake(self) -> None:
+        try:
+            super().do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError:
+            self.failed()
+            raise
 
 
 async def dial_tls(address: Address, context: ssl.SSLContext, *, web: bool = False) -> SecureStream:
@@ -179,6 +248,7 @@ async def dial_tls(address: Address, context: ssl.SSLContext, *, web: bool = Fal
     try:
         await secure.do_handshake()
     except trio.BrokenResourceError as error:
+        await _say_why(secure)
         await trio.aclose_forcefully(stream)
         text = f"no TLS handshake with {address}: {tls_reason(error)}"
         if isinstance(error.__cause__, ssl.SSLCertVerificationError):

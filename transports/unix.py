@@ -32,6 +32,7 @@ from fleetgate.transports.api import (
     ListenFailed,
     Opening,
     Options,
+    PathTooLong,
 )
 from fleetgate.transports.framing import make_framer
 from fleetgate.transports.serving import StreamListener
@@ -55,7 +56,7 @@ def check_path(path: str) -> None:
     """Raises: `AddressError` where the path cannot be a socket's."""
     size = len(os.fsencode(path))
     if size > PATH_LIMIT:
-        raise AddressError(
+        raise PathTooLong(
             f"the socket path {path} has {size} bytes and a socket's path at most {PATH_LIMIT}: "
             "choose a shorter one"
         )

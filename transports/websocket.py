@@ -48,6 +48,11 @@ from fleetgate.transports.tls import (
 from fleetgate.transports.upgrade import choose_subprotocol, is_final, refusal
 from fleetgate.transports.websocket_link import Carrier, WebSocketLink
 
+_SELECTED: Final = re.compile(
+    rb"^sec-websocket-protocol:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE
+)
+MAX_TOLD: Final = 64
+"""Characters of a subprotocol that a refusal repeats: any that has a name is shorter."""
 _HOST: Final = re.compile(rb"^host:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -132,14 +137,20 @@ async def connect_websocket(
         # Besides ours and the library's, h11 and wsproto have errors of many kinds for an answer
         # that is none.
         await trio.aclose_forcefully(transport)
-        raise _failure(address, carrier, error) from error
+        raise _failure(address, carrier, options, error) from error
     return link
 
 
-def _failure(address: Address, carrier: Carrier, error: Exception) -> DialFailed | DialRefused:
+def _failure(
+    address: Address, carrier: Carrier, options: Options, error: Exception
+) -> DialFailed | DialRefused:
     status = carrier.tap.status
     if status is not None and status != 101:
         return DialRefused(f"{address} answered {status}", status, final=is_final(status))
+    selected = _SELECTED.search(carrier.tap.head) if status == 101 else None
+    if selected is not None and (name := selected[1].decode("latin-1")) not in options.subprotocols:
+        text = f"{address} selected the subprotocol {name[:MAX_TOLD]!r}, which was not offered"
+        return DialRefused(text, status, final=options.unoffered_final)
     text = str(error) if isinstance(error, LinkError) else type(error).__name__
     return DialFailed(f"no WebSocket at {address}: {text}")
 

@@ -9,7 +9,6 @@ and not when the body is in memory, and endless empty fragments come to an end.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
 import attrs
@@ -63,7 +62,7 @@ class Guard:
         """The fragments of a message but for the last one."""
         self._fragments = 0
         self._size = 0
-        self.taken: deque[bytes] = deque()
+        self.taken: list[bytes] = []
         """Messages that have come whole. Whoever reads them takes them out."""
         self.payload = 0
         """Bytes of all messages that ever came whole."""
@@ -72,6 +71,9 @@ class Guard:
         self.peer_closed = False
         """A close frame has come: behind it nothing is looked at."""
         self.violation: Violation | None = None
+        self.parting = False
+        """Our close frame has gone out. No pong may follow it (RFC 6455 section 5.5.1), and the
+        library's reader dies of one that it owes: pings are let go."""
 
     def feed(self, data: bytes) -> bytes:
         """Take in the next bytes. Answers the control frames that are whole now. Behind a
@@ -165,7 +167,7 @@ class Guard:
         if self._opcode >= _CLOSE:
             self.peer_closed = self._opcode == _CLOSE
             self.pongs += self._opcode == _PONG
-            return header + payload
+            return b"" if self._opcode == _PING and self.parting else header + payload
         if self._masked:
             payload = _unmasked(payload, header[-4:])
         if not self._fin or self._message:

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection
-from wsproto.frame_protocol import FrameProtocol
+from wsproto.frame_protocol import CloseReason, FrameProtocol, Opcode
 
 from fleetgate.transports.api import (
     ABNORMAL_CLOSURE,
@@ -22,8 +22,10 @@ from fleetgate.transports.api import (
     LinkStatistics,
     Opening,
     Options,
+    PeerClosed,
     Report,
 )
+from fleetgate.transports.at_once import finish
 from fleetgate.transports.backlog import BatchedLink
 from fleetgate.transports.meter import Meter
 from fleetgate.transports.serving import log_report
@@ -46,6 +48,11 @@ words would hold bytes of the message."""
 
 Upgrade: TypeAlias = Callable[["Carrier", trio.Nursery], Awaitable["WebSocketLink"]]
 """The opening handshake: client's or server's. Starts the library's reader in the nursery."""
+
+
+STOOD_STILL: Final = 1.0
+"""Seconds that a link's clock is late, after which the process has not only been busy: it was
+stopped, or its machine was. Each live link would be dropped at once for what nobody could read."""
 
 
 class Carrier:
@@ -71,7 +78,7 @@ class Carrier:
         """Whatever went wrong is known."""
         self.done = trio.Event()
         """The socket is closed."""
-        self._wanted: tuple[int, str] | None = None
+        self._wanted: tuple[int, str | None] | None = None
         self._stop = trio.Event()
         self._abandoned = False
         self._parting = trio.CancelScope()
@@ -156,12 +163,19 @@ class Carrier:
         every, dead_after = self.options.ping_every, self.options.dead_after
         opened = trio.current_time()
         next_ping = opened + every if every is not None else float("inf")
+        forgiven = float("-inf")
         while True:
-            alive = self._last_sign(opened)
-            dies = alive + dead_after if dead_after is not None else float("inf")
-            await trio.sleep_until(min(next_ping, dies))
-            now = trio.current_time()
-            if dead_after is not None and now >= self._last_sign(opened) + dead_after:
+            dies = self._last_sign(opened) + (dead_after or float("inf"))
+            due = min(next_ping, dies)
+            await trio.sleep_until(due)
+            now, alive = trio.current_time(), self._last_sign(opened)
+            if dead_after is not None and now >= alive + dead_after:
+                if now >= due + STOOD_STILL and alive > forgiven:
+                    # It is we who were silent, and what came meanwhile may not be read yet. Once:
+                    # a process that is always late would never find a dead peer.
+                    forgiven = opened = now
+                    next_ping = now if every is not None else next_ping
+                    continue
                 what = "no pong" if self.options.alive_by_pong else "nothing"
                 self.tap.fail(f"{what} came from the peer for {dead_after:g} s")
                 self._stop.set()
@@ -191,9 +205,10 @@ class Carrier:
     # the end
 
     def close(self, code: int, reason: str) -> None:
-        """Ask for the closing handshake. The first to ask is heard."""
+        """Ask for the closing handshake. The first to ask is heard. The code 1005 says none."""
         if self._wanted is None:
-            self._wanted = (code, reason)
+            bare = code == CloseReason.NO_STATUS_RCVD
+            self._wanted = (CloseReason.NO_STATUS_RCVD, None) if bare else (code, reason)
         self._stop.set()
 
     def abandon(self) -> None:
@@ -249,16 +264,17 @@ class Carrier:
         """How the link ended, for who receives."""
         fault, closed = self.tap.fault, self.socket.closed if self.socket is not None else None
         if fault is not None:
-            return LinkBroken(fault.text, fault.code)
+            return LinkBroken(fault.text, fault.code, no_frame=fault.code is not None)
         if closed is None or closed.code == ABNORMAL_CLOSURE:
             return LinkBroken("the connection ended without a closing handshake", ABNORMAL_CLOSURE)
         if not self.tap.guard.peer_closed:
-            return LinkBroken(_LOCAL.get(closed.code, "the link was closed"), closed.code)
+            text, no_frame = _LOCAL.get(closed.code, "the link was closed"), closed.code in _LOCAL
+            return LinkBroken(text, closed.code, no_frame=no_frame)
+        reason = closed.reason or ""
         if closed.code in IN_ORDER:
-            return trio.EndOfChannel()
-        return LinkBroken(
-            f"the peer closed with code {closed.code}: {closed.reason!r}", closed.code
-        )
+            return PeerClosed(closed.code, reason)
+        text = f"the peer closed with code {closed.code}: {reason!r}"
+        return LinkBroken(text, closed.code, reason=reason)
 
 
 class WebSocketLink(BatchedLink):
@@ -296,13 +312,34 @@ class WebSocketLink(BatchedLink):
 
     async def send_some(self, frames: Sequence[bytes]) -> None:
         await trio.lowlevel.checkpoint_if_cancelled()
+        await finish(self.begin(frames))
+
+    def begin(self, frames: Sequence[bytes]) -> Awaitable[None] | None:
+        return self._begin([self._encode(frame) for frame in frames])
+
+    async def send_other(self, frame: bytes) -> None:
+        """Send a message of the kind that this link is not made of. For tests of peers."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        await finish(self._begin([self._as_kind(frame, binary=not self._options.binary)]))
+
+    def _begin(self, encoded: Sequence[bytearray]) -> Awaitable[None] | None:
         if self._writing:
             raise trio.BusyResourceError("another task sends on this link")
         self._check_sendable()
-        encoded = [self._encode(frame) for frame in frames]
+        chunks = tuple(coalesce(encoded))
+        for index, (count, chunk) in enumerate(chunks):
+            rest = self._tap.begin(chunk, count)
+            if rest is not None:
+                return self._send(rest, chunks[index + 1 :])
+        return None
+
+    async def _send(
+        self, rest: Awaitable[None], chunks: Sequence[tuple[int, bytes | bytearray]]
+    ) -> None:
         self._writing = True
         try:
-            for count, chunk in coalesce(encoded):
+            await rest
+            for count, chunk in chunks:
                 await self._tap.write(chunk, count)
         except trio.BrokenResourceError as error:
             self._tap.fail(lost(error))
@@ -327,7 +364,15 @@ class WebSocketLink(BatchedLink):
         try:
             return self._carrier.frames.send_data(frame.decode())
         except UnicodeDecodeError:
-            raise FrameRefused("a text message is UTF-8, the frame is not") from None
+            if not self._options.any_text:
+                raise FrameRefused("a text message is UTF-8, the frame is not") from None
+        return self._as_kind(frame, binary=False)
+
+    def _as_kind(self, frame: bytes, *, binary: bool) -> bytearray:
+        made = self._carrier.frames.send_data(frame)
+        if not binary:  # the library makes text of nothing but UTF-8
+            made[0] ^= Opcode.BINARY ^ Opcode.TEXT
+        return made
 
     async def close(self, code: int | None, reason: str = "") -> None:
         self._closing = True

@@ -10,12 +10,14 @@ does.
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from enum import Enum, auto
 from typing import Final
 
 import attrs
 import trio
 
+from fleetgate.transports.at_once import read_some, write_at_once
 from fleetgate.transports.meter import Meter
 from fleetgate.transports.stream import READ
 from fleetgate.transports.websocket_guard import Guard
@@ -26,7 +28,7 @@ message and one read more. Pings behind unread messages are not seen, so the bou
 what a reader leaves lying for a moment."""
 
 UNREAD_MESSAGES: Final = 1024
-"""The same in messages: an empty one takes memory too."""
+"""Messages of the same: an empty one takes memory too."""
 
 HEAD: Final = 64 * 1024
 """Bytes of an upgrade, with the body of a refusal. h11 takes 16 KiB of head."""
@@ -99,7 +101,7 @@ class Tap(trio.abc.Stream):
         while self.fault is None:
             await self._wait_for_room()
             try:
-                data = await self.transport.receive_some(self.piece or READ)
+                data = await read_some(self.transport, self.piece or READ)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 self.ended.set()
                 raise
@@ -128,8 +130,8 @@ class Tap(trio.abc.Stream):
         self._stage = _Stage.FRAMES
 
     def discard(self) -> None:
-        """What comes is read by nobody any more: it need not wait for room."""
-        self._discarding = True
+        """We close. What comes is read by nobody any more: it need not wait for room."""
+        self._discarding = self.guard.parting = True
         self.guard.taken.clear()
         self._room.set()
 
@@ -203,7 +205,8 @@ class Tap(trio.abc.Stream):
     def take(self, most: int) -> tuple[bytes, ...]:
         """The messages that have come, oldest first, at most so many."""
         taken = self.guard.taken
-        messages = tuple(taken.popleft() for _ in range(min(most, len(taken))))
+        messages = tuple(taken[:most])
+        del taken[:most]
         self._read_bytes += sum(map(len, messages))
         self.meter.frames_in += len(messages)
         if self.stalled and not self._full():
@@ -238,6 +241,29 @@ class Tap(trio.abc.Stream):
             if self.close_sent or self.fault is not None:
                 raise trio.ClosedResourceError("the link has ended")
             await (self._put(data) if frames else self._put_soon(data))
+            self.meter.frames_out += frames
+        finally:
+            self._lock.release()
+
+    def begin(self, data: bytes | bytearray, frames: int) -> Awaitable[None] | None:
+        """As `write`, as far as that takes no wait; see `Link.begin`."""
+        if self.close_sent or self.fault is not None or self._torn or self.piece is not None:
+            return self.write(data, frames)
+        try:
+            self._lock.acquire_nowait()
+        except trio.WouldBlock:
+            return self.write(data, frames)
+        taken = write_at_once(self.transport, data)
+        self.meter.sent(0, taken)
+        if taken < len(data):
+            return self._write_rest(memoryview(data)[taken:], frames)
+        self._lock.release()
+        self.meter.frames_out += frames
+        return None
+
+    async def _write_rest(self, data: memoryview, frames: int) -> None:
+        try:
+            await self._put(data)
             self.meter.frames_out += frames
         finally:
             self._lock.release()

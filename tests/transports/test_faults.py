@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from fleetgate.transports.api import Link, LinkBroken, LinkClosed, Options
-from fleetgate.transports.faults import REORDER_HOLD, Faults, FaultyLink, Trickling, combined
+from fleetgate.transports.faults import (
+    MAX_DELAY,
+    REORDER_HOLD,
+    Faults,
+    FaultyLink,
+    Trickling,
+    Way,
+    combined,
+)
 from fleetgate.transports.framing import make_framer
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
 from fleetgate.transports.stream import StreamLink
@@ -97,6 +105,70 @@ async def test_a_lone_frame_is_not_held_back_for_ever(autojump_clock: MockClock)
     await far.send(b"alone")
     assert await link.receive() == b"alone"
     assert trio.current_time() == start + REORDER_HOLD
+
+
+async def test_a_lone_frame_that_goes_out_is_not_held_back_for_ever(
+    autojump_clock: MockClock,
+) -> None:
+    link, far = faulty(Faults(reorder=1, direction="out"))
+    start = trio.current_time()
+    for frame in (b"alone", b"again"):
+        await link.send(frame)
+        assert await far.receive() == frame
+    assert trio.current_time() == start + REORDER_HOLD  # the second would have overtaken it
+    await link.send(b"held")
+    link.suffer()
+    await link.send(b"mended")
+    assert [await far.receive(), await far.receive()] == [b"mended", b"held"]
+
+
+@pytest.mark.parametrize("way", ["in", "out"])
+async def test_a_seed_chooses_the_same_frames_however_long_they_take(
+    way: Way, autojump_clock: MockClock
+) -> None:
+    link, far = faulty(Faults(reorder=0.4, direction=way))
+    near, other = (far, link) if way == "in" else (link, far)
+    alone: list[int] = []
+    for number, frame in enumerate(FRAMES):
+        start = trio.current_time()
+        await near.send(frame)
+        assert await other.receive() == frame
+        if trio.current_time() > start:
+            alone.append(number)
+    together = await (incoming if way == "in" else outgoing)(Faults(reorder=0.4))
+    overtaken = [at for at, frame in enumerate(FRAMES) if together.index(frame) > at]
+    assert overtaken == [number for number in alone if number + 1 < len(FRAMES)]
+    assert overtaken
+
+
+async def test_who_is_overtaken_is_chosen_anew_when_faults_are_set(
+    autojump_clock: MockClock,
+) -> None:
+    link, far = faulty(Faults(reorder=1, direction="out"))
+    await link.send(b"held")
+    link.suffer(Faults(reorder=1, direction="out"))
+    await link.send_some([b"held, too", b"overtakes"])
+    assert [await far.receive() for _ in range(3)] == [b"held", b"overtakes", b"held, too"]
+
+
+async def test_what_is_held_back_counts_where_a_cut_is_due(autojump_clock: MockClock) -> None:
+    link, far = faulty(Faults(reorder=1, drop_after=1, direction="out"))
+    await link.send(b"held")
+    assert await far.receive() == b"held"
+    with pytest.raises(LinkBroken):
+        await far.receive()
+
+
+async def test_what_is_held_back_stays_so_while_a_link_is_half_open(
+    autojump_clock: MockClock,
+) -> None:
+    link, far = faulty(Faults(reorder=1, direction="out"))
+    await link.send(b"held")
+    link.suffer(Faults(half_open=True))
+    await trio.sleep(1)
+    link.suffer()
+    await link.send(b"mended")
+    assert [await far.receive(), await far.receive()] == [b"mended", b"held"]
 
 
 @pytest.mark.parametrize("passing", [1, 5])
@@ -331,6 +403,7 @@ async def test_what_a_text_carriage_cannot_hold_is_lost_and_the_link_lives() -> 
         assert 1 < len(got) < 21
 
 
-def test_a_delay_is_none_or_more() -> None:
-    with pytest.raises(ValueError, match="delay_ms"):
-        Faults(delay_ms=-1)
+def test_a_delay_is_none_or_a_day_at_most() -> None:
+    for wrong in (-1, MAX_DELAY + 1, 10**400):
+        with pytest.raises(ValueError, match="delay_ms is 0 to 86400000"):
+            Faults(delay_ms=wrong)

@@ -61,7 +61,7 @@ def test_junk_gives_frames_or_an_error_whatever_the_split(
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_the_limit_is_the_same_both_ways(name: str) -> None:
+def test_fault_1_the_limit_is_the_same_both_ways(name: str) -> None:
     for size in (LIMIT - 1, LIMIT):
         frame = fit(name, b"x" * LIMIT)[:size]
         framer = make_framer(name, LIMIT)
@@ -83,7 +83,7 @@ def test_the_limit_is_the_same_both_ways(name: str) -> None:
         ("kind_or_lines", b"\x7b"[:0] + b"\x80\x00\x00\x00"),
     ],
 )
-def test_a_prefix_of_two_gib_is_refused_before_any_body(name: str, wire: bytes) -> None:
+def test_fault_1_a_prefix_of_two_gib_is_refused_before_any_body(name: str, wire: bytes) -> None:
     framer = make_framer(name, 1 << 20)
     with pytest.raises(FramingError, match="the limit is 1048576"):
         framer.feed(wire + b"x" * 1000)
@@ -197,3 +197,18 @@ def test_there_is_no_other_framing() -> None:
     assert set(FRAMINGS) == {"kind", "varint", "lines", "text_lines", "kind_or_lines"}
     with pytest.raises(KeyError):
         make_framer("ndjson", LIMIT)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_has_the_same_form_encodes_the_same(name: str) -> None:
+    forms = {make_framer(other, limit).form for other in PLAIN for limit in (LIMIT, 2 * LIMIT)}
+    assert len(forms) == 2 * len(PLAIN)
+    assert make_framer(name, LIMIT).form == make_framer(name, LIMIT).form
+
+
+def test_the_form_of_one_that_adapts_is_that_of_what_it_has_become() -> None:
+    adapting = make_framer("kind_or_lines", LIMIT)
+    with pytest.raises(FrameRefused):
+        adapting.form  # noqa: B018
+    adapting.feed(b"{")
+    assert adapting.form == make_framer("lines", LIMIT).form

@@ -29,6 +29,7 @@ from fleetgate.transports.api import (
     Opening,
     Options,
 )
+from fleetgate.transports.grpc import BACKLOG
 from fleetgate.transports.grpc_reflection import PATHS
 from fleetgate.transports.grpc_services import CHECK
 from fleetgate.transports.grpc_testing import ASK, LISTEN, TALK, TELL, echo, serving, talking
@@ -331,3 +332,17 @@ async def test_a_genuine_server_refuses(genuine: str) -> None:
             await call()
     assert isinstance(caught.value, LinkBroken | DialRefused)
     assert caught.value.final
+
+
+@pytest.mark.limit("transports/grpc.BACKLOG")
+async def test_i9_so_many_connections_wait_in_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    opening = trio.open_tcp_listeners
+
+    async def noted(*args: Any, backlog: int, **kwargs: Any) -> Any:
+        asked.append(backlog)
+        return await opening(*args, backlog=backlog, **kwargs)
+
+    monkeypatch.setattr(trio, "open_tcp_listeners", noted)
+    async with open_listener(HERE, OPTIONS):
+        assert asked == [BACKLOG]

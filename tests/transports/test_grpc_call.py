@@ -10,7 +10,8 @@ from fleetgate.transports.grpc_link import GrpcLink
 def test_a_link_is_told_all_that_a_call_is_told() -> None:
     assert issubclass(GrpcLink, Call)
     told = {name for name in vars(Call) if name.startswith("on_")}
-    assert told == {"on_headers", "on_data", "on_end", "on_reset", "on_lost", "on_room"}
+    heard = {"on_headers", "on_data", "on_end", "on_reset", "on_malformed", "on_lost", "on_room"}
+    assert told == heard
 
 
 async def test_the_first_of_some_events_will_do() -> None:

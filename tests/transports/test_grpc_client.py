@@ -181,7 +181,7 @@ async def test_a_goaway_that_leaves_the_call_out() -> None:
     assert "no more calls" in str(end)
 
 
-async def test_a_server_that_finds_pings_too_many_gets_half_of_them() -> None:
+async def test_fault_10_a_server_that_finds_pings_too_many_gets_half_of_them() -> None:
     async def serve(raw: RawHttp2) -> None:
         await raw.until(RequestReceived)
         raw.h2.send_headers(1, HEAD)

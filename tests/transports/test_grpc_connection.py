@@ -75,6 +75,9 @@ class Plain(Call):
     def on_reset(self, error: int) -> None:
         self.told.append(error)
 
+    def on_malformed(self) -> None:
+        self.told.append("malformed")
+
     def on_lost(self, reason: str) -> None:
         self.told.append(reason)
 
@@ -201,7 +204,7 @@ def test_a_call_is_told_what_happens_to_it(ends: Ends) -> None:
     assert call.told == [b"data", b"", "end"]
 
 
-def test_a_call_is_told_that_it_is_cut_or_lost(ends: Ends) -> None:
+def test_fault_9_a_call_is_told_that_it_is_cut_or_lost(ends: Ends) -> None:
     first, second = call_of(ends, 1), call_of(ends, 3)
     ends.client.reset_stream(1, ErrorCodes.CANCEL)
     ends.settle()
@@ -277,6 +280,7 @@ def test_a_call_that_is_over_is_no_matter_for_errors(ends: Ends) -> None:
     assert not server.lost.is_set()
 
 
+@pytest.mark.limit("transports/grpc_connection.UNSENT")
 def test_whoever_asks_and_does_not_listen_is_dropped(ends: Ends) -> None:
     ends.notes.stuck = True
     ping = b"\0\0\x08\x06\0\0\0\0\0" + b"12345678"

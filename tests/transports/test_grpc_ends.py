@@ -8,6 +8,7 @@ import trio
 
 from fleetgate.transports.api import (
     DialRefused,
+    FrameRefused,
     GrpcMethod,
     GrpcOptions,
     Link,
@@ -50,7 +51,7 @@ async def test_a_status_crosses(code: int) -> None:
         end = await end_of(near)
         assert isinstance(end, LinkBroken)
         expected = {1001: 14, 1008: 7, 1011: 13, 4002: 2}.get(code, code)
-        assert (end.code, end.final) == (expected, code == 16)
+        assert (end.code, end.final, end.reason) == (expected, code == 16, "why: ü\n")
         assert str(end).endswith(f"({expected}): why: ü\n")
         with pytest.raises(LinkBroken):
             await near.send(b"after")
@@ -100,6 +101,24 @@ async def test_cancelling_a_client_cancels_the_call() -> None:
         assert end.code == 1
         with pytest.raises(LinkClosed):
             await near.receive()
+
+
+async def test_a_client_says_that_nothing_more_comes_and_hears_the_rest() -> None:
+    async with open_link_pair(HERE, talking()) as (near, far):
+        await near.send(b"all")
+        assert await near.send_eof()
+        assert await near.send_eof()
+        with pytest.raises(FrameRefused, match="send_eof"):
+            await near.send(b"more")
+        assert await far.receive() == b"all"
+        assert isinstance(await end_of(far), trio.EndOfChannel)
+        assert not await far.send_eof()
+        await far.send(b"the rest")
+        await far.close(10, "replaced")
+        assert await near.receive() == b"the rest"
+        end = await end_of(near)
+        assert isinstance(end, LinkBroken)
+        assert (end.code, end.reason) == (10, "replaced")
 
 
 async def test_a_client_has_no_status_to_send() -> None:

@@ -34,6 +34,7 @@ def test_what_protobuf_writes_is_read(name: str, number: int, value: float) -> N
     assert [number for number, _ in fields(fixed)] == [6, 7]
 
 
+@pytest.mark.limit("transports/grpc_fields._LONGEST")
 @pytest.mark.parametrize(
     "data",
     [b"\x80", b"\x0a", b"\x0a\x05four", b"\x0b", b"\x0f\x00", b"\x09four", b"\xff" * 11],

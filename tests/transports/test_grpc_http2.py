@@ -14,7 +14,6 @@ from h2.events import (
     UnknownFrameReceived,
 )
 from h2.exceptions import ProtocolError
-from hyperframe.frame import ExtensionFrame
 
 from fleetgate.transports.grpc_http2 import (
     CALLS,
@@ -27,6 +26,7 @@ from fleetgate.transports.grpc_http2 import (
     grpclib_config,
     h2_config,
 )
+from fleetgate.transports.grpc_http2_testing import frame
 
 HEAD = [(":method", "POST"), (":path", "/a.B/C"), (":scheme", "http"), (":authority", "x")]
 
@@ -70,6 +70,7 @@ def one_call_too_many(here: H2, there: H2Connection) -> list[Event]:
     return here.receive_data(there.data_to_send())
 
 
+@pytest.mark.limit("transports/grpc_http2.CALLS")
 def test_a_call_too_many_is_told_to_a_server() -> None:
     """RFC 9113, 5.1.2: an error of that call alone. Who serves refuses it, the others go on."""
     ours, theirs = pair()
@@ -120,8 +121,8 @@ def test_events_go_where_they_are_wanted_and_others_nowhere() -> None:
     connection = Connection(ours, None, config=grpclib_config())  # type: ignore[arg-type]
     processor = Processor(connection, {RequestReceived: seen.append})
     theirs.send_headers(1, HEAD)
-    unknown = ExtensionFrame(0xF0, 0, body=b"grease")
-    events = ours.receive_data(theirs.data_to_send() + unknown.serialize())
+    unknown = frame(0xF0, 0, 0, b"grease")
+    events = ours.receive_data(theirs.data_to_send() + unknown)
     assert any(isinstance(event, UnknownFrameReceived) for event in events)
     for event in events:
         processor.process(event)

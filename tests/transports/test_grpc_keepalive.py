@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from fleetgate.transports.grpc_keepalive import PATIENCE, Patience, PingWatch
 
 
@@ -8,6 +10,7 @@ def test_pings_as_often_as_allowed_are_borne_for_ever() -> None:
     assert all(watch.pinged(10.0 * number) for number in range(1000))
 
 
+@pytest.mark.limit("transports/grpc_keepalive.STRIKES")
 def test_the_third_early_ping_is_one_too_many() -> None:
     watch = PingWatch(10)
     assert [watch.pinged(now) for now in (0, 1, 2, 3)] == [True, True, True, False]
@@ -35,6 +38,7 @@ def test_a_client_that_was_sent_away_asks_half_as_often() -> None:
     assert patience.interval("grpc://b:1", 300) == 300
 
 
+@pytest.mark.limit("transports/grpc_keepalive.PATIENCE")
 def test_it_remembers_so_many_servers_and_no_more() -> None:
     patience = Patience()
     for number in range(PATIENCE + 1):

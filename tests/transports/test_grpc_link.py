@@ -81,6 +81,11 @@ async def test_the_limit_is_named() -> None:
             await near.send(bytes((1 << 20) + 1))
 
 
+@pytest.mark.limit(
+    "transports/grpc_http2.STREAM_WINDOW",
+    "transports/grpc_link.UNREAD",
+    "transports/grpc_link.RETURN",
+)
 async def test_a_call_that_nobody_reads_holds_so_much_and_stops_no_other() -> None:
     """Back-pressure is per call: the window of the connection comes back."""
     links: list[Link] = []

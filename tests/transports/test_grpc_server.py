@@ -3,8 +3,11 @@ connection only."""
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 from contextlib import suppress
+from weakref import WeakSet
 
 import attrs
 import pytest
@@ -26,6 +29,8 @@ from fleetgate.transports.api import (
 )
 from fleetgate.transports.grpc_http2 import CONNECTION_WINDOW
 from fleetgate.transports.grpc_link import GrpcLink
+from fleetgate.transports.grpc_server import ServerConnection
+from fleetgate.transports.grpc_services import WATCH
 from fleetgate.transports.grpc_testing import (
     ASK,
     TALK,
@@ -204,7 +209,7 @@ async def window_is_whole(raw: RawHttp2) -> bool:
     return raw.h2.outbound_flow_control_window == CONNECTION_WINDOW
 
 
-async def test_calls_that_are_opened_and_cut() -> None:
+async def test_fault_8_calls_that_are_opened_and_cut() -> None:
     """A thousand, in one breath, with data that nobody reads."""
     started = 0
 
@@ -231,7 +236,7 @@ FLOOD = int(os.environ.get("FLEETGATE_FLOOD", "500"))
 """Calls of the flood below; `just flood` has 20,000."""
 
 
-async def test_calls_whose_handler_raises() -> None:
+async def test_fault_7_calls_whose_handler_raises() -> None:
     """With data unread, and the window is whole again."""
     options, reports = noted()
 
@@ -283,6 +288,7 @@ async def test_calls_that_are_cut_while_their_handlers_are_busy(
             assert (await other.outcome(call))["grpc-status"] == "0"
 
 
+@pytest.mark.limit("transports/grpc_connection.HELD")
 async def test_one_connection_holds_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grpc_link, "HELD", 300_000)
     busy = trio.Event()
@@ -409,6 +415,53 @@ async def test_a_slow_preface_is_given_up() -> None:
         assert await say(url, b"PRI * HTTP/2.0\r\n") == b""
         await reports.wait(1)
     assert reports.all == [("handshake_failed", "the handshake took too long")]
+
+
+async def test_a_connection_that_nobody_uses_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has said the preface and nothing more holds no place for good. Nor does a call of the
+    health service, which asks nobody who it is, nor one whose headers have no end."""
+    monkeypatch.setattr(grpc_server, "QUIET", 0.02)
+    unfinished = b"\0\0\1\1\0\0\0\0\1\x82"
+    async with serving(echo) as url:
+        for begun in (b"", b"\0\0", unfinished):
+            async with raw_client(url) as raw:
+                await raw.stream.send_all(begun)
+                await raw.until(ConnectionTerminated)
+                await raw.ended()
+        async with raw_client(url) as raw:
+            watch = raw.request(WATCH)
+            raw.h2.send_data(watch, prefixed(b""), end_stream=True)
+            await raw.flush()
+            await raw.until(ConnectionTerminated)
+            await raw.ended()
+
+
+async def test_a_connection_with_a_call_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grpc_server, "QUIET", 0.001)
+    looks: list[bool] = []
+    enough = trio.Event()
+    quiet = ServerConnection.quiet
+
+    def looked(connection: ServerConnection) -> bool:
+        looks.append(quiet(connection))
+        if len(looks) > 5:
+            enough.set()
+        return looks[-1]
+
+    async with serving(echo) as url, raw_client(url) as raw:
+        call = raw.request(TALK)
+        await raw.flush()
+        raw.h2.ping(b"started?")
+        await raw.flush()
+        await raw.until(PingAckReceived)
+        monkeypatch.setattr(ServerConnection, "quiet", looked)
+        await enough.wait()
+        raw.h2.end_stream(call)
+        await raw.flush()
+        assert (await raw.outcome(call))["grpc-status"] == "0"
+        await raw.ended()
+    assert not any(looks[:5])
+    assert looks[-1]
 
 
 async def test_a_slow_tls_handshake_is_given_up(certificates) -> None:
@@ -543,6 +596,47 @@ async def test_cancelling_it_drops_all() -> None:
             nursery.cancel_scope.cancel()
         with pytest.raises(LinkBroken):
             await link.receive()
+
+
+@pytest.fixture
+def living(monkeypatch: pytest.MonkeyPatch) -> Generator[WeakSet[ServerConnection]]:
+    """The connections that are in memory, while nobody looks for cycles."""
+    made = WeakSet[ServerConnection]()
+
+    class Seen(ServerConnection):
+        def __init__(self, *args, **more) -> None:
+            super().__init__(*args, **more)
+            made.add(self)
+
+    monkeypatch.setattr(grpc_server, "ServerConnection", Seen)
+    gc.disable()
+    yield made
+    gc.enable()
+
+
+async def test_a_silent_connection_that_has_ended_is_not_kept(living) -> None:
+    """Else those of a stranger who comes again and again fill the memory until Python looks."""
+    reports = Reports()
+    options = attrs.evolve(talking(), handshake_timeout=0.01, report=reports)
+    async with serving(echo, options) as url:
+        for count in range(1, 4):
+            async with await connect(parse_address(url)) as stream:
+                assert await stream.receive_some() == b""
+            await reports.wait(count)
+        assert len(living) <= 1  # the last may be on its way out
+    assert not living
+
+
+async def test_a_connection_whose_call_has_ended_is_not_kept(living) -> None:
+    async with serving(echo) as url:
+        for _ in range(3):
+            async with raw_client(url) as raw:
+                call = raw.request(TALK)
+                raw.h2.send_data(call, MESSAGE, end_stream=True)
+                await raw.flush()
+                assert (await raw.outcome(call))["grpc-status"] == "0"
+        assert living
+    assert not living
 
 
 async def test_settings_of_a_peer_are_kept() -> None:

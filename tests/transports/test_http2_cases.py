@@ -3,35 +3,44 @@ names of the cases begin with. Bytes in, bytes out; no loop, no socket."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
 import pytest
 from h2.errors import ErrorCodes as Code
-from hpack import Encoder
-from hyperframe.frame import Frame, GoAwayFrame, PingFrame, RstStreamFrame, SettingsFrame
+from hyperframe.frame import RstStreamFrame, SettingsFrame
 
 from fleetgate.transports.api import Options
 from fleetgate.transports.grpc_connection import PREFACE
 from fleetgate.transports.grpc_http2 import CALLS, FRAME
+from fleetgate.transports.grpc_http2_testing import (
+    ACK,
+    BIGGEST,
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    GOAWAY,
+    HEADERS,
+    PADDED,
+    PING,
+    PRIORITIZED,
+    PRIORITY,
+    PUSH,
+    RST,
+    SETTINGS,
+    WINDOW,
+    Wire,
+    fields,
+    frame,
+    made_of,
+    setting,
+    window,
+)
 from fleetgate.transports.grpc_server import ServerConnection, served
 from fleetgate.transports.grpc_testing import TALK, talking
-
-DATA, HEADERS, PRIORITY, RST, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = range(10)
-END_STREAM, ACK, END_HEADERS, PADDED, PRIORITIZED = 0x1, 0x1, 0x4, 0x8, 0x20
-
-BIGGEST = 2**31 - 1
-
-
-def frame(kind: int, flags: int, stream: int, payload: bytes = b"", length: int = -1) -> bytes:
-    """One frame, right or wrong."""
-    size = len(payload) if length < 0 else length
-    return size.to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
 def block(**more: str) -> bytes:
     """A call's headers, which leave the table of names alone."""
-    fields = {
+    wanted = {
         ":method": "POST",
         ":scheme": "http",
         ":path": TALK,
@@ -40,64 +49,17 @@ def block(**more: str) -> bytes:
         "te": "trailers",
         **more,
     }
-    return Encoder().encode([(name, value, True) for name, value in fields.items()])
+    return fields(*wanted.items())
 
 
 def call(stream: int, flags: int = END_HEADERS) -> bytes:
     return frame(HEADERS, flags, stream, block())
 
 
-def setting(*pairs: tuple[int, int]) -> bytes:
-    words = (name.to_bytes(2, "big") + value.to_bytes(4, "big") for name, value in pairs)
-    return frame(SETTINGS, 0, 0, b"".join(words))
-
-
-def window(stream: int, size: int) -> bytes:
-    return frame(WINDOW, 0, stream, size.to_bytes(4, "big"))
-
-
-class Wire(asyncio.Transport):
-    """Takes what is written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-        self.closed = False
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """It has none."""
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def write(self, data: Any) -> None:
-        self.written += data
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-    def frames(self) -> list[Frame]:
-        """What was written, frame by frame."""
-        found: list[Frame] = []
-        rest = memoryview(self.written)
-        while rest:
-            made, size = Frame.parse_frame_header(rest[:9])
-            made.parse_body(rest[9 : 9 + size])
-            found.append(made)
-            rest = rest[9 + size :]
-        return found
-
-
 def served_by(options: Options) -> tuple[ServerConnection, Wire]:
     """A connection whose calls run nowhere, behind its handshake."""
     connection = ServerConnection(
-        "peer", options, served(options, {}), lambda _link, _route, _seconds: None, lambda _: False
+        "peer", options, served(options, {}), lambda *_call: None, lambda _: False
     )
     wire = Wire()
     connection.connection_made(wire)
@@ -106,24 +68,10 @@ def served_by(options: Options) -> tuple[ServerConnection, Wire]:
     return connection, wire
 
 
-def said(*inputs: bytes) -> tuple[str, int | None]:
-    """What a server makes of these bytes. ("goes on", None): it answers a ping behind them;
-    ("reset", code): it does, and has cut a call; ("ended", code): it has closed the connection,
-    behind a GOAWAY with this code."""
+def said(*inputs: bytes) -> tuple[str, Code | None]:
+    """What a server makes of these bytes, as `made_of` has it."""
     connection, wire = served_by(talking())
-    for each in inputs:
-        connection.data_received(each)
-    if not wire.closed:
-        connection.data_received(frame(PING, 0, 0, b"are you "))
-    frames = wire.frames()
-    gone = [each for each in frames if isinstance(each, GoAwayFrame)]
-    if gone or wire.closed:
-        assert wire.closed
-        return "ended", Code(gone[0].error_code) if gone else None
-    pongs = [each for each in frames if isinstance(each, PingFrame) and "ACK" in each.flags]
-    assert [each.opaque_data for each in pongs][-1:] == [b"are you "]
-    cut = [each for each in frames if isinstance(each, RstStreamFrame)]
-    return ("reset", Code(cut[0].error_code)) if cut else ("goes on", None)
+    return made_of(connection, wire, *inputs)
 
 
 PROTOCOL, SIZE, FLOW = Code.PROTOCOL_ERROR, Code.FRAME_SIZE_ERROR, Code.FLOW_CONTROL_ERROR
@@ -131,11 +79,18 @@ CLOSED = Code.STREAM_CLOSED
 
 ENDED: dict[str, tuple[bytes, set[Code]]] = {
     "4.2 a frame above what we take": (call(1) + frame(DATA, 0, 1, bytes(FRAME + 1)), {SIZE}),
+    "4.2 the head of such a frame, before a byte of it has come": (
+        call(1) + frame(DATA, 0, 1, length=FRAME + 1), {SIZE}),
+    "4.2 the head of a longest frame, of a type that nobody knows": (
+        frame(0xF0, 0, 1, length=2**24 - 1)[:3], {SIZE}),
     "4.2 headers above what we take": (frame(HEADERS, 4, 1, bytes(FRAME + 1)), {SIZE}),
     "4.3 a block that cannot be read": (  # h2's word; the page's is COMPRESSION_ERROR
         frame(HEADERS, 4, 1, b"\xff\xff\xff\xff\xff"), {PROTOCOL}),
     "4.3 something between the parts of a block": (
         frame(HEADERS, 0, 1, block()) + frame(PING, 0, 0, bytes(8)), {PROTOCOL}),
+    "4.3 a block that goes on and on": (
+        frame(HEADERS, 0, 1, bytes(10_000)) + frame(CONTINUATION, 0, 1, bytes(10_000)),
+        {Code.ENHANCE_YOUR_CALM}),
     "4.3 another call's block between": (frame(HEADERS, 0, 1, block()) + call(3), {PROTOCOL}),
     "5.1 data on a stream that was never opened": (frame(DATA, 0, 1, b"x"), {PROTOCOL}),
     "5.1 a reset of such a stream": (frame(RST, 0, 1, bytes(4)), {PROTOCOL}),
@@ -176,6 +131,8 @@ ENDED: dict[str, tuple[bytes, set[Code]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.limit("transports/grpc_http2.FRAME")
+@pytest.mark.limit("transports/grpc_http2.HEADERS")
 @pytest.mark.parametrize("name", ENDED)
 async def test_what_ends_the_connection(name: str) -> None:
     data, codes = ENDED[name]
@@ -202,7 +159,7 @@ async def test_what_cuts_a_call_or_more(name: str) -> None:
 
 
 def headers(*pairs: tuple[str, str]) -> bytes:
-    return frame(HEADERS, END_HEADERS, 1, Encoder().encode([(*pair, True) for pair in pairs]))
+    return frame(HEADERS, END_HEADERS, 1, fields(*pairs))
 
 
 WHOLE = ((":method", "POST"), (":scheme", "http"), (":path", TALK), (":authority", "x"))
@@ -259,7 +216,7 @@ FINE: dict[str, bytes] = {
     "6.9 room for the connection": window(0, 1000),
     "6.9.2 windows below nought": call(1) + setting((4, 0)) + setting((4, 65_535)),
     "8.1 trailers of a client": call(1)
-    + frame(HEADERS, END_HEADERS | END_STREAM, 1, Encoder().encode([("x-last", "1")])),
+    + frame(HEADERS, END_HEADERS | END_STREAM, 1, fields(("x-last", "1"))),
 }  # fmt: skip
 
 
@@ -298,3 +255,11 @@ async def test_of_more_calls_at_once_than_were_announced_the_last_are_refused() 
     assert {each.error_code for each in cut} == {Code.REFUSED_STREAM}
     assert len(connection.calls) == CALLS
     assert not connection.lost.is_set()
+
+
+@pytest.mark.limit("transports/grpc_http2.HEADERS")
+@pytest.mark.parametrize(("size", "taken"), [(15_000, True), (17_000, False)])
+async def test_i9_so_many_bytes_of_headers_are_taken(size: int, taken: bool) -> None:
+    """RFC 9113, 10.5.1."""
+    whole = headers(*WHOLE, *((f"x-{each}", "v" * 960) for each in range(size // 1000)))
+    assert (said(whole)[0] != "ended") is taken

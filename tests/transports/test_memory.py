@@ -35,6 +35,7 @@ async def test_it_is_a_link() -> None:
     await check_link(lambda: open_link_pair("memory:a", Options()), TRAITS)
 
 
+@pytest.mark.limit("transports/memory.BUFFER")
 async def test_a_full_direction_makes_send_wait_and_the_other_flows() -> None:
     near, far = memory_link_pair(buffer=2)
     await near.send_some([b"a", b"b"])
@@ -114,6 +115,7 @@ async def test_a_name_is_taken_until_its_block_ends() -> None:
             await dialer.dial()
 
 
+@pytest.mark.limit("transports/memory.BACKLOG")
 async def test_dialling_works_before_serving_and_is_bounded() -> None:
     async with (
         open_listener("memory:gw", Options()) as listener,

@@ -70,6 +70,7 @@ async def test_a_handler_that_raises_ends_its_own_link_only() -> None:
     await listener.aclose()
 
 
+@pytest.mark.limit("Options.max_links")
 async def test_too_many_links_are_dropped_and_said_so() -> None:
     reports = Reports()
     bound = await sockets()
@@ -100,6 +101,7 @@ async def never(stream: trio.SocketStream, nursery: trio.Nursery) -> Link:
     raise AssertionError("unreachable")
 
 
+@pytest.mark.limit("Options.max_handshakes")
 async def test_handshakes_run_side_by_side_up_to_a_bound() -> None:
     reports = Reports()
     slow: list[trio.SocketStream] = []
@@ -138,6 +140,7 @@ async def elsewhere(bound: list[trio.SocketListener]) -> trio.SocketStream:
     return await trio.open_tcp_stream("127.0.0.1", port, local_address="127.0.0.9")
 
 
+@pytest.mark.limit("Options.max_handshakes_each")
 async def test_who_opens_and_never_speaks_leaves_room_for_others() -> None:
     reports = Reports()
     bound = await sockets()
@@ -163,6 +166,7 @@ async def test_who_opens_and_never_speaks_leaves_room_for_others() -> None:
     await listener.aclose()
 
 
+@pytest.mark.limit("Options.max_links_each")
 async def test_one_address_never_has_all_links() -> None:
     reports = Reports()
     bound = await sockets()

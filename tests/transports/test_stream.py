@@ -7,9 +7,9 @@ import pytest
 import trio
 from trio.testing import MemoryReceiveStream, MemorySendStream, lockstep_stream_pair
 
-from fleetgate.transports.api import FrameTooLong, Link, LinkBroken
+from fleetgate.transports.api import FrameTooLong, Link, LinkBroken, Pack
 from fleetgate.transports.framing import make_framer
-from fleetgate.transports.stream import CHUNK, StreamLink, coalesce, lost
+from fleetgate.transports.stream import CHUNK, READ, StreamLink, coalesce, lost
 from fleetgate.transports.testing import LinkTraits, check_link
 
 LIMIT = 1000
@@ -53,6 +53,29 @@ async def test_small_frames_go_out_together() -> None:
     assert (figures.frames_out, figures.bytes_out) == (3, 18)
 
 
+async def test_a_pack_goes_out_as_its_frames_and_is_encoded_once_for_all_of_one_form() -> None:
+    frames = [b"\x00a", b"\x00b"]
+    one, other, plain = Wire(), Wire(), Wire()
+    pack = Pack(frames)
+    await plain.link.send_some(frames)
+    for wire in (one, other):
+        await wire.link.send_some(pack)
+        assert wire.writes == plain.writes
+        assert wire.link.statistics().frames_out == 2
+    assert len(pack.carried) == 1
+
+
+async def test_a_pack_with_a_frame_that_is_too_long_is_sent_to_nobody() -> None:
+    pack = Pack([b"\x00a", b"\x00" * (LIMIT + 1)])
+    for _ in range(2):
+        wire = Wire()
+        with pytest.raises(FrameTooLong):
+            await wire.link.send_some(pack)
+        assert wire.writes == []
+    assert not pack.carried
+
+
+@pytest.mark.limit("transports/stream.CHUNK")
 def test_a_chunk_is_bounded_and_a_frame_is_never_split() -> None:
     small, large = b"s" * 100_000, b"l" * (CHUNK + 1)
     chunks = list(coalesce([small, small, small, large, small]))
@@ -129,7 +152,7 @@ class Narrow(trio.abc.Stream):
         await trio.lowlevel.checkpoint()
 
 
-async def test_a_cut_at_every_byte_is_the_end_of_the_link() -> None:
+async def test_fault_3_a_cut_at_every_byte_is_the_end_of_the_link() -> None:
     frames = [b"\x00one", b"\x00two", b"\x00three"]
     wire = b"".join(make_framer("kind", LIMIT).encode(frame) for frame in frames)
     for offset in range(len(wire)):
@@ -170,7 +193,7 @@ async def test_one_task_sends_and_one_receives() -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_closing_has_a_deadline(autojump_clock: trio.testing.MockClock) -> None:
+async def test_fault_12_closing_has_a_deadline(autojump_clock: trio.testing.MockClock) -> None:
     stream = Narrow(3)
     link = link_over(stream, linger=True)
     start = trio.current_time()
@@ -239,3 +262,19 @@ async def make_pair() -> AsyncGenerator[tuple[Link, Link], None]:
 
 async def test_it_is_a_link(autojump_clock: trio.testing.MockClock) -> None:
     await check_link(make_pair, LinkTraits())
+
+
+@pytest.mark.limit("transports/stream.READ")
+async def test_i9_so_much_is_read_at_a_time() -> None:
+    wire = Wire()
+    asked: list[int | None] = []
+    read = wire.inward.receive_some
+
+    async def noted(most: int | None = None) -> bytes | bytearray:
+        asked.append(most)
+        return await read(most)
+
+    wire.inward.receive_some = noted  # type: ignore[method-assign]
+    wire.inward.put_data(b"\x00\x00\x00\x02\x00a" * READ)
+    assert len(await wire.link.receive_some()) == READ // 6
+    assert asked == [READ]

@@ -15,6 +15,7 @@ from fleetgate.transports.api import AddressError, DialFailed, ListenFailed, Opt
 from fleetgate.transports.open import open_dialer, open_listener
 from fleetgate.transports.testing import LinkTraits, check_link, open_link_pair
 from fleetgate.transports.unix import (
+    BACKLOG,
     LOCK_DEADLINE,
     PATH_LIMIT,
     bound_unix_socket,
@@ -172,6 +173,7 @@ def test_the_longest_path_is_named() -> None:
             make("unix:/" + "x" * PATH_LIMIT, OPTIONS)
 
 
+@pytest.mark.limit("transports/unix.PATH_LIMIT")
 async def test_the_longest_path_works(folder: Path) -> None:
     path = f"{folder}/".ljust(PATH_LIMIT, "x")
     async with open_link_pair(f"unix:{path}", OPTIONS) as (near, far):
@@ -264,3 +266,18 @@ async def test_nobody_there(folder: Path) -> None:
         stale(folder / "s")
         with pytest.raises(DialFailed, match="cannot be reached: Connection refused"):
             await dialer.dial()
+
+
+@pytest.mark.limit("transports/unix.BACKLOG")
+async def test_i9_so_many_connections_wait_to_be_accepted(folder: Path) -> None:
+    path = folder / "s"
+    callers: list[socket.socket] = []
+    async with open_listener(f"unix:{path}", Options()):
+        for _ in range(2 * BACKLOG):
+            callers.append(socket.socket(socket.AF_UNIX))
+            callers[-1].setblocking(False)
+            if callers[-1].connect_ex(str(path)):
+                break
+        for caller in callers:
+            caller.close()
+    assert BACKLOG <= len(callers) - 1 <= BACKLOG + 1  # Linux lets one more wait

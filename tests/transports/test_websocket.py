@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -168,7 +171,7 @@ async def test_authorize_decides_before_the_upgrade() -> None:
         assert len(asked) == paths
 
 
-async def test_no_compression_is_agreed_on() -> None:
+async def test_fault_5_no_compression_is_agreed_on() -> None:
     """A small message must not be able to become a large one."""
     offer = b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
     async with serving(HERE, OPTIONS) as url, await connect(parse_address(url)) as stream:
@@ -327,6 +330,33 @@ async def test_an_answer_that_is_none_is_a_failure(answer: bytes) -> None:
     error = await dial_at(answer)
     assert isinstance(error, DialFailed)
     assert "no WebSocket at ws://127.0.0.1" in str(error)
+
+
+@pytest.mark.limit("transports/websocket.MAX_TOLD")
+@pytest.mark.parametrize("final", [False, True])
+async def test_a_server_that_selects_what_nobody_offered_has_refused(final: bool) -> None:
+    """For good, where the protocol has it so: it is another's server."""
+
+    async def answer(stream: trio.SocketStream) -> None:
+        async with stream:
+            head = bytes(await stream.receive_some())
+            key = re.search(rb"(?i)sec-websocket-key: *(\S+)", head)
+            assert key is not None
+            digest = hashlib.sha1(key[1] + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
+            await stream.send_all(
+                b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                b"Sec-WebSocket-Protocol: " + b"b" * 99 + b"\r\n"
+                b"Sec-WebSocket-Accept: " + base64.b64encode(digest) + b"\r\n\r\n"
+            )
+            with suppress(trio.BrokenResourceError):
+                while await stream.receive_some():
+                    pass
+
+    dialling = attrs.evolve(OPTIONS, subprotocols=("a",), unoffered_final=final)
+    async with answering(answer) as url, open_dialer(url, dialling) as dialer:
+        with pytest.raises(DialRefused, match=r"subprotocol 'b{64}', which") as caught:
+            await dialer.dial()
+        assert caught.value.final is final
 
 
 async def test_an_endless_answer_costs_no_memory() -> None:

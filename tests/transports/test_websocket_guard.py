@@ -163,7 +163,7 @@ def test_above_the_limit_is_known_from_the_header() -> None:
     assert huge.violation.code == 1009
 
 
-def test_fragments_add_up() -> None:
+def test_fault_5_fragments_add_up() -> None:
     watching = guard(limit=10)
     watching.feed(frame(0x2, b"12345", fin=False) + frame(0x0, b"67890", fin=False))
     assert watching.violation is None
@@ -172,6 +172,7 @@ def test_fragments_add_up() -> None:
     assert watching.violation.code == 1009
 
 
+@pytest.mark.limit("transports/websocket_guard.FRAGMENTS")
 def test_empty_fragments_come_to_an_end() -> None:
     watching = guard()
     watching.feed(frame(0x2, b"", fin=False) + frame(0x0, b"", fin=False) * (FRAGMENTS - 1))

@@ -20,6 +20,7 @@ from fleetgate.transports.api import (
     LinkClosed,
     LinkError,
     Options,
+    PeerClosed,
 )
 from fleetgate.transports.testing import LinkTraits, check_link
 from fleetgate.transports.websocket import accept_websocket, connect_websocket
@@ -114,6 +115,7 @@ async def test_it_is_a_link_over_a_stream_without_any_buffer(autojump_clock: Moc
     await check_link(lockstep, LinkTraits(codes=True))
 
 
+@pytest.mark.limit("transports/websocket_link.BATCH")
 async def test_messages_come_in_batches() -> None:
     async with served() as (link, bare):
         await bare.send(*[b"%d" % number for number in range(BATCH + 5)])
@@ -137,7 +139,7 @@ async def test_a_message_in_fragments_is_one_frame() -> None:
             assert (pong.opcode, pong.payload) == (Opcode.PONG, b"between")
 
 
-async def test_pings_are_answered_while_messages_lie_unread() -> None:
+async def test_fault_13_pings_are_answered_while_messages_lie_unread() -> None:
     """trio-websocket alone stops answering at its third unread message."""
     async with served() as (_link, bare):
         await bare.send(*[b"unread"] * 200)
@@ -215,6 +217,40 @@ async def test_text_is_utf8_both_ways(autojump_clock: MockClock) -> None:
         assert "secret" not in str(caught.value)
 
 
+async def test_text_that_is_no_utf8_crosses_both_ways_where_any_text_does() -> None:
+    async with served(attrs.evolve(OPTIONS, binary=False, any_text=True)) as (link, bare):
+        await bare.stream.send_all(bare.frames._serialize_frame(Opcode.TEXT, b"\xff"))
+        assert await link.receive() == b"\xff"
+    async with trio.open_nursery() as nursery:
+        options = attrs.evolve(OPTIONS, binary=False, any_text=True)
+        near, far = await joined(nursery, memory_stream_pair(), options, options)
+        await near.send_some([b"\xff\xfe", b"text", b"\xc3"])
+        assert [await far.receive() for _ in range(3)] == [b"\xff\xfe", b"text", b"\xc3"]
+        await far.send(b"\xff")
+        assert await near.receive() == b"\xff"
+        await near.close(None)
+        await far.close(None)
+
+
+@pytest.mark.parametrize(("binary", "other"), [(True, "other"), (False, b"other")])
+async def test_a_message_of_the_other_kind_can_be_sent(binary: bool, other: str | bytes) -> None:
+    async with served(attrs.evolve(OPTIONS, binary=binary)) as (link, bare):
+        await link.send_other(b"other")
+        frame = await bare.next()
+        assert frame is not None
+        assert frame.payload == other
+        await link.send(b"as ever")
+
+
+@pytest.mark.parametrize("code", [1005, 1001, 4001])
+async def test_it_closes_with_the_code_that_it_is_told(code: int) -> None:
+    async with served() as (link, bare), trio.open_nursery() as nursery:
+        nursery.start_soon(link.close, code, "why")
+        frame = await bare.next()
+        assert is_close(frame, code)
+        await bare.stream.send_all(bare.frames.close(CloseReason.NORMAL_CLOSURE))
+
+
 async def test_a_message_of_the_other_kind_may_end_the_link_without_a_word() -> None:
     async with served(attrs.evolve(OPTIONS, binary=False, drop_other=True)) as (link, bare):
         await bare.send(b"binary")
@@ -235,11 +271,13 @@ async def test_a_close_payload_that_is_none_gets_1002(autojump_clock: MockClock)
 async def test_a_peer_that_closes_in_order(code: int | None) -> None:
     async with served() as (link, bare):
         await bare.send(b"last")
-        await bare.stream.send_all(bare.frames.close(code))
+        await bare.stream.send_all(bare.frames.close(code, "s3cr3t" if code else None))
         assert await link.receive() == b"last"
         for _ in range(2):
-            with pytest.raises(trio.EndOfChannel):
+            with pytest.raises(PeerClosed) as caught:
                 await link.receive()
+            assert (caught.value.code, caught.value.reason) == (code or 1005, "s3cr3t" * bool(code))
+            assert "s3cr3t" not in str(caught.value)
         with pytest.raises(LinkBroken):
             await link.send(b"x")
         assert is_close(await bare.next(), code or CloseReason.NO_STATUS_RCVD)
@@ -272,7 +310,7 @@ async def test_closing_says_why_and_waits_for_the_answer() -> None:
         assert await bare.next() is None
 
 
-async def test_closing_has_a_deadline(autojump_clock: MockClock) -> None:
+async def test_fault_12_closing_has_a_deadline(autojump_clock: MockClock) -> None:
     async with served() as (link, bare):
         start = trio.current_time()
         await link.close(1000)
@@ -282,7 +320,7 @@ async def test_closing_has_a_deadline(autojump_clock: MockClock) -> None:
 
 
 async def test_a_ping_while_we_close_does_not_hold_up_the_end(autojump_clock: MockClock) -> None:
-    """trio-websocket's reader dies of it: it may not send a pong behind a close frame."""
+    """No pong may follow our close frame, and trio-websocket's reader dies of one that it owes."""
     reports: list[str] = []
     options = attrs.evolve(OPTIONS, report=lambda what, reason: reports.append(what))
     async with served(options) as (link, bare):
@@ -290,7 +328,9 @@ async def test_a_ping_while_we_close_does_not_hold_up_the_end(autojump_clock: Mo
             nursery.start_soon(link.close, 1000)
             assert is_close(await bare.next(), 1000)
             await bare.stream.send_all(bare.frames.ping(b"now?"))
+            await bare.stream.send_all(bare.frames.close(1000))
         assert await bare.next() is None
+    assert reports == []
 
 
 async def test_a_long_reason_is_cut_between_characters() -> None:
@@ -320,7 +360,7 @@ async def test_closing_can_be_hurried(autojump_clock: MockClock) -> None:
         assert await bare.next() is None
 
 
-async def test_a_silent_peer_is_pinged_and_dropped(autojump_clock: MockClock) -> None:
+async def test_fault_12_a_silent_peer_is_pinged_and_dropped(autojump_clock: MockClock) -> None:
     options = attrs.evolve(OPTIONS, ping_every=20.0, dead_after=60.0)
     async with served(options) as (link, bare):
         start = trio.current_time()
@@ -399,6 +439,33 @@ async def test_not_reading_is_our_silence_and_not_the_peers(autojump_clock: Mock
         with pytest.raises(LinkBroken, match="nothing came"):
             await link.receive()
         assert trio.current_time() == start + 60
+
+
+async def test_fault_12_a_process_that_stood_still_drops_no_peer_that_lives(
+    mock_clock: MockClock,
+) -> None:
+    options = attrs.evolve(OPTIONS, ping_every=30.0, dead_after=45.0, alive_by_pong=True)
+    async with served(options) as (link, bare):
+        for still in (100, 60, 20):
+            for seconds in (still, 1):
+                await trio.testing.wait_all_tasks_blocked()
+                mock_clock.jump(seconds)
+            await trio.testing.wait_all_tasks_blocked()
+            await bare.stream.send_all(bare.frames.pong())
+        await bare.send(b"here")
+        assert await link.receive() == b"here"
+
+
+async def test_a_process_that_stood_still_finds_a_dead_peer_the_second_time(
+    mock_clock: MockClock,
+) -> None:
+    options = attrs.evolve(OPTIONS, ping_every=30.0, dead_after=45.0, alive_by_pong=True)
+    async with served(options) as (link, _):
+        for _ in range(2):
+            await trio.testing.wait_all_tasks_blocked()
+            mock_clock.jump(100)
+        with pytest.raises(LinkBroken, match="no pong came"):
+            await link.receive()
 
 
 async def test_a_peer_that_does_not_read_is_pinged_once_and_dropped(

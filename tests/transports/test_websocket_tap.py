@@ -44,6 +44,7 @@ async def test_the_head_passes_and_frames_behind_it_are_watched() -> None:
     assert rig.tap.meter.bytes_in == len(ANSWER) + len(message(b"first"))
 
 
+@pytest.mark.limit("transports/websocket_tap.HEAD")
 async def test_a_refusal_passes_unwatched_and_bounded() -> None:
     rig = Rig()
     refusal = b"HTTP/1.1 401 Unauthorized\r\n\r\n\x83\x00body"
@@ -153,6 +154,9 @@ async def test_what_nobody_will_read_is_not_kept() -> None:
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.limit(
+    "transports/websocket_tap.UNREAD_BYTES", "transports/websocket_tap.UNREAD_MESSAGES"
+)
 @pytest.mark.parametrize("payload", [b"", b"x" * (1 << 20)])
 async def test_unread_messages_are_bounded(payload: bytes, autojump_clock: MockClock) -> None:
     rig = await upgraded()
@@ -217,6 +221,38 @@ class Stuck(trio.abc.Stream):
         await trio.lowlevel.checkpoint()
 
 
+class Doled(Stuck):
+    """Takes one byte each time that it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.send, self.granted = trio.open_memory_channel[None](1000)
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        for byte in bytes(data):
+            await self.granted.receive()
+            self.took += bytes((byte,))
+
+
+async def test_fault_4_a_control_frame_comes_between_frames_and_never_inside_one() -> None:
+    doled = Doled()
+    tap = Tap(doled, Guard(masked=False, binary=True, limit=9), Meter(), client=True)
+    first, second, pong = message(b"one"), message(b"two"), FRAMES.pong(b"alive")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(tap.write, first, 1)
+        await trio.testing.wait_all_tasks_blocked()
+        doled.send.send_nowait(None)
+        await trio.testing.wait_all_tasks_blocked()
+        assert doled.took == first[:1]
+        nursery.start_soon(tap.send_all, pong)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(tap.write, second, 1)
+        await trio.testing.wait_all_tasks_blocked()
+        for _ in range(len(first + second + pong) - 1):
+            doled.send.send_nowait(None)
+    assert doled.took == first + pong + second
+
+
 async def test_a_cut_write_ends_the_stream_and_a_cut_wait_does_not() -> None:
     stuck = Stuck()
     tap = Tap(stuck, Guard(masked=False, binary=True, limit=9), Meter(), client=True)
@@ -248,7 +284,7 @@ async def test_a_cut_write_ends_the_stream_and_a_cut_wait_does_not() -> None:
     assert "cut in the middle" in tap.fault.text
 
 
-async def test_a_cut_at_every_byte_is_the_end_of_the_stream() -> None:
+async def test_fault_3_a_cut_at_every_byte_is_the_end_of_the_stream() -> None:
     wire = message(b"one") + message(b"two")
     for offset in range(len(wire)):
         stuck = Stuck(offset)
