@@ -19,6 +19,7 @@ from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Event, Recorded, Stamp
 from fleetgate.core.ids import OrderNumber, RunId, Seq
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.values import value
 from fleetgate.core.watchers import WorkerNotice
 from fleetgate.core.worker import InputKind, Reports, WorkerInfo
 from fleetgate.protocols.carriage import Carriage, Misplaced
@@ -27,14 +28,14 @@ from fleetgate.protocols.explaining import Showing
 # --- steps: either side
 
 
-@attrs.frozen(slots=True)
+@value
 class Send:
     """Put one frame on the wire, behind those sent before it."""
 
     frame: bytes
 
 
-@attrs.frozen(slots=True)
+@value
 class Wake:
     """Call `tick` at `at` (Unix nanoseconds) or a little later. A newer `Wake` replaces an
     older one; at each call only one is open."""
@@ -42,22 +43,22 @@ class Wake:
     at: int
 
 
-@attrs.frozen(slots=True)
+@value
 class Pause:
     """Stop reading from the link. Repeating it changes nothing."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Resume:
     """Read again."""
 
 
-@attrs.frozen(slots=True)
+@value
 class SpeakOn:
     """The peer has said all it has to say: its end, in order, is not the link's, which we end."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Close:
     """End the link once what was sent before is on the wire; nothing after it is performed.
 
@@ -73,7 +74,7 @@ class Close:
     status: int | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Report:
     """Something the operator should be able to see: it becomes one log line and a counter
     named `what` (snake_case). `detail` holds no payload and no secret."""
@@ -83,7 +84,7 @@ class Report:
     run: RunId | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Established:
     """The peers have come to terms: whoever dialled this link starts its backoff anew when it
     ends. Without this a link must have lived a while for that."""
@@ -92,21 +93,24 @@ class Established:
 # --- steps of a connection that faces a controller
 
 
-@attrs.frozen(slots=True)
+@value
 class Submit:
     """Ask the core. Its answer comes by `reply(reply_to, …)`. Submits, annotations and
     acknowledgements of one link take effect in the order of their steps; questions to workers
     go beside them. `key`, of a command about one run: once it was `Accepted`, a command
     with this key for that run is `Accepted` again, with the run as it stands by then, and not
     performed again (I6); a restart or the run's end changes nothing of that. A run remembers
-    the last 10,000 keys (`Limits.run_keys`). What was refused leaves no key."""
+    the last 10,000 keys (`Limits.run_keys`). What was refused leaves no key. `again`, of a start:
+    it was refused openly before, and is asked once more to learn what has come of it. It waits
+    until that is known, for `Limits.answer_within` at most, and goes beside what is in turn."""
 
     command: Command
     reply_to: Any = None
     key: str | None = None
+    again: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class Follow:
     """Deliver the run's events with a number above `after`: first what is recorded, then
     what comes. Following it again starts anew, and nothing of the old one comes after."""
@@ -115,14 +119,14 @@ class Follow:
     after: Seq
 
 
-@attrs.frozen(slots=True)
+@value
 class Unfollow:
     """Deliver no more of the run. Nothing of it comes after this step."""
 
     run: RunId
 
 
-@attrs.frozen(slots=True)
+@value
 class Ack:
     """The controller has the run's events up to and with `through` (clamped to the last)."""
 
@@ -130,7 +134,7 @@ class Ack:
     through: int
 
 
-@attrs.frozen(slots=True)
+@value
 class Annotate:
     """Keep a small value (at most 4 KiB as JSON) with the run, under the protocol's name.
     It is in `run.notes` ever after. Durable before anything sent after it leaves."""
@@ -140,7 +144,7 @@ class Annotate:
     value: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class Remember:
     """Keep a text, up to 4096 characters, that later links of the entry get as
     `Opening.remembered`. Durable before anything sent after it leaves; else the link ends."""
@@ -148,13 +152,13 @@ class Remember:
     text: str
 
 
-@attrs.frozen(slots=True)
+@value
 class WatchWorkers:
     """Call `noticed` for each worker here that this entry is routed to, then whenever one comes or
     goes, or something is told. A link that does not keep up ends."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Notify:
     """Tell all who watch something that the peer said, or that became of it, in the protocol's
     own words. From a worker's link it is about that worker."""
@@ -165,7 +169,7 @@ class Notify:
 # --- steps of a connection that faces a worker
 
 
-@attrs.frozen(slots=True)
+@value
 class AnnounceWorker:
     """This link is `worker`. Answered by `reply(reply_to, …)` with an `Admission`, or with
     `InstanceConflict` or `Unavailable`."""
@@ -174,7 +178,7 @@ class AnnounceWorker:
     reply_to: Any = None
 
 
-@attrs.frozen(slots=True)
+@value
 class WorkerReady:
     """What was held is compared; orders may come. `free` is how many more runs it takes
     (None: any number)."""
@@ -182,7 +186,7 @@ class WorkerReady:
     free: int | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class WithdrawWorker:
     """The worker leaves of its own accord. `gone`: it will not finish what it holds."""
 
@@ -190,14 +194,14 @@ class WithdrawWorker:
     gone: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class ReportCapacity:
     """How many more runs the worker takes now, beside those that were ordered already."""
 
     free: int | None
 
 
-@attrs.frozen(slots=True)
+@value
 class Record:
     """The worker reports `events` of `run`, in order, all or none. `native_seq` is its own number
     of the (last) native event they came from, if only to say that it came; `stamp` is what it says
@@ -210,7 +214,7 @@ class Record:
     stamp: Stamp | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Settle:
     """The worker confirmed (`error=None`) or refused an order; it is not handed over again."""
 
@@ -219,7 +223,7 @@ class Settle:
     error: Refusal | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Respond:
     """The worker's answer to `ask(question_id, …)`."""
 
@@ -241,7 +245,7 @@ Steps: TypeAlias = Sequence[Step]
 NO_STEPS: Steps = ()
 
 
-@attrs.frozen(slots=True)
+@value
 class Opening:
     """What is known of a link when it opens.
 
@@ -273,7 +277,7 @@ class Opening:
         default=lambda token: None, repr=False, eq=False
     )
     """Whom a token that the peer shows in a message speaks for, as the entry's `tokens` say;
-    None: nobody. Compares in constant time."""
+    None: nobody. Compares in constant time. Raises: `Unavailable`: there is no telling now."""
 
 
 class Connection:
@@ -342,8 +346,12 @@ class Connection:
         """A newer link of the same worker has taken over; nothing from this one counts."""
         return NO_STEPS
 
+    def dismissed(self, reason: str, now: int) -> Steps:
+        """What let the peer in holds no more. The link is closed behind these words to it."""
+        return NO_STEPS
 
-@attrs.frozen(slots=True)
+
+@value
 class Side:
     """One side of a protocol: the attrs class of its settings (all with defaults; durations in
     seconds), and its connections. `denies`: is what runs from such an entry ask for denied at once?
@@ -363,7 +371,7 @@ class Side:
     misplaced: Misplaced | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Adapter:
     """A protocol as the registry knows it. `showing` is for people who look at its frames."""
 

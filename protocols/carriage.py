@@ -11,9 +11,10 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from fleetgate.core.json import NOTHING
+from fleetgate.core.values import value
 
 
-@attrs.frozen(slots=True)
+@value
 class Denial:
     """An HTTP answer to an upgrade, in place of a link."""
 
@@ -22,22 +23,26 @@ class Denial:
     headers: Mapping[str, str] = NOTHING
 
 
-@attrs.frozen(slots=True)
+@value
 class WebSocketUse:
     """How a protocol uses WebSocket: one frame a message. `ping_every` and `dead_after`
     are seconds (None: no pings). `alive_by_pong`: only a pong is a sign of life, and not any byte.
     `any_text`: a text message need not be UTF-8, for its reader sees to that. `drop_other`: a
     message of the other kind ends the link without a word.
 
-    The first of `subprotocols` that a client offers is agreed on; `"*"` stands for any. `loopback`:
-    nobody but this machine is let in. `shown_token` finds the token in a request's headers
-    (lower-case names) where the protocol knows other forms than Bearer. `refuse` answers an
+    The first of `subprotocols` that a client offers is agreed on; `"*"` stands for any.
+    `unoffered_final`: a server that selects another than was offered is not dialled again.
+    `loopback`: nobody but this machine is let in. `shown_token` finds the token in a request's
+    headers (lower-case names) where the protocol knows other forms than Bearer. `refuse` answers an
     upgrade, given the headers and whether the entry's tokens let the peer in (None: let it in).
+    `pages`: web pages may come in too, as far as the protocol itself lets them; else none may whose
+    origin is not the listener.
     """
 
     binary: bool
     path: str
     subprotocols: tuple[str, ...] = ()
+    unoffered_final: bool = False
     ping_every: float | None = None
     dead_after: float | None = None
     alive_by_pong: bool = False
@@ -46,9 +51,10 @@ class WebSocketUse:
     shown_token: Callable[[Mapping[str, str]], str | None] | None = None
     refuse: Callable[[Mapping[str, str], bool], Denial | None] | None = None
     loopback: bool = False
+    pages: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class GrpcCall:
     """One method of a gRPC service: whether its client, and its server, send any number of
     messages or exactly one."""
@@ -57,7 +63,7 @@ class GrpcCall:
     server_streams: bool
 
 
-@attrs.frozen(slots=True)
+@value
 class GrpcUse:
     """How a protocol uses gRPC: each call is a link of its own, a frame is one message, and
     `Opening.path` is the call's path (`/package.Service/Method`).
@@ -77,7 +83,7 @@ class GrpcUse:
     pings_allowed_every: float = 10.0
 
 
-@attrs.frozen(slots=True)
+@value
 class Redial:
     """How long a dialler waits before it tries again, in seconds: `first`, doubled with each
     failure up to `cap`. `jitter` draws from nothing up to that, so that a fleet does not come back
@@ -88,7 +94,7 @@ class Redial:
     jitter: bool = True
 
 
-@attrs.frozen(slots=True)
+@value
 class Carriage:
     """How a protocol's frames are carried. `stream` names a framing of
     `fleetgate.transports.framing` for byte streams (a test proves that it exists), None if

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import attrs
 
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.values import value
 
 Speaker: TypeAlias = Literal["controller", "worker"]
 """Who asks, and who works: either protocol's two sides."""
@@ -29,7 +30,7 @@ def other(speaker: Speaker) -> Speaker:
     return "worker" if speaker == "controller" else "controller"
 
 
-@attrs.frozen(slots=True)
+@value
 class Whence:
     """Where a frame comes from, as far as is known: who has sent it, and the link's path."""
 
@@ -40,7 +41,7 @@ class Whence:
 NOWHERE: Final = Whence()
 
 
-@attrs.frozen(slots=True)
+@value
 class Explained:
     """A frame as people see it.
 
@@ -74,6 +75,8 @@ class Explainer:
     """The members that hold an instant."""
     idle: frozenset[str] = NO_NAMES
     """The messages that come as often as they come: signs of life, acknowledgements."""
+    farewells: frozenset[str] = NO_NAMES
+    """The messages with which a side says that it goes: they come when it is ended."""
 
     def explain(self, frame: bytes, whence: Whence = NOWHERE) -> Explained:
         """What a frame says."""
@@ -101,7 +104,7 @@ def workers_dial(path: str) -> Speaker:
     return "worker"
 
 
-@attrs.frozen(slots=True)
+@value
 class Showing:
     """How a protocol's frames are shown. `version` is the one that recordings name, `explainer`
     makes what explains the frames of one link, `dials` says who dials a link with this path, and

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from json.encoder import encode_basestring as _quote
 from typing import Any, Final, cast
+
+import orjson
 
 from fleetgate.core.json import Json
 
@@ -64,6 +67,36 @@ def load(data: bytes, *, depth: int = DEPTH) -> Any:
     if _ESCAPED_SURROGATE.search(text) is not None:
         _refuse_lone_surrogates(value)
     return value
+
+
+def load_text(data: bytes) -> str | None:
+    """The text that `load` would find in a document that is one, with nothing before it; None for
+    every other."""
+    try:
+        value = orjson.loads(data) if data[:1] == b'"' else None
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+class Twice(Exception):
+    """An object has a `key` twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `object_pairs_hook` of a decoder: each key may be there once.
+
+    Raises: `Twice`, with the first that is not.
+    """
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        raise Twice(next(name for name, count in counts.items() if count > 1))
+    return made
 
 
 def _too_deep(depth: int) -> str:
@@ -157,6 +190,14 @@ _decoder: Final = json.JSONDecoder(
 def quote(text: str) -> str:
     """A JSON string: `"`, `\\` and what is below U+0020 escaped, all else as it is."""
     return _quote(text)
+
+
+def quoted(text: str) -> bytes:
+    """As `quote`, on its way out: half of a surrogate pair is written as `?`."""
+    try:
+        return orjson.dumps(text)
+    except orjson.JSONEncodeError:
+        return quote(text).encode("utf-8", "replace")
 
 
 def plain(value: Any) -> Any:

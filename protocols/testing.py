@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from types import TracebackType
 from typing import Any, Final
 
@@ -31,16 +32,29 @@ from fleetgate.protocols.api import (
     Connection,
     Opening,
     Pause,
+    Record,
     RemoteProtocolError,
     Resume,
     Send,
+    Settle,
     Step,
     Steps,
     Wake,
 )
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.checking import STEP_KINDS, check_adapter
 
-__all__ = ["SECOND", "START", "Playbook", "Sent", "Slot", "check_adapter", "number", "slot"]
+__all__ = [
+    "SECOND",
+    "START",
+    "Playbook",
+    "Sent",
+    "Slot",
+    "check_adapter",
+    "number",
+    "outcome",
+    "slot",
+]
 
 START: Final = 1_700_000_000 * SECOND
 """Where a playbook's time begins."""
@@ -208,6 +222,10 @@ class Playbook:
         """A newer link of the same worker has taken over."""
         return self._call(f"fenced {reason}", lambda c: c.fenced(reason, self.now))
 
+    def dismissed(self, reason: str) -> Playbook:
+        """What let the peer in holds no more."""
+        return self._call(f"dismissed {reason}", lambda c: c.dismissed(reason, self.now))
+
     # --- what must have come of it
 
     def expect(self, *steps: Step | Sent) -> Playbook:
@@ -315,3 +333,34 @@ class Playbook:
 def _short(value: object, limit: int = 400) -> str:
     text = repr(value)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def outcome(
+    connection: Connection, frames: Sequence[bytes], now: int, *, bulk: bool
+) -> tuple[str | None, list[Step]]:
+    """What a connection that has a short way makes of frames by it, or by the long way only: its
+    error, if there is one, and the steps. Records that stand together are put in the order of their
+    runs, for between two runs there is none. A refusal equals none but itself, so those of a
+    `Settle` are left out."""
+    assert isinstance(connection, BulkConnection)
+    steps: list[Step] = []
+    failed: str | None = None
+    at = 0
+    while at < len(frames) and failed is None:
+        taken = connection.receive_bulk(frames[at:], now) if bulk else None
+        if taken is not None:
+            for run, heard in taken.heard.items():
+                steps += (Record(run, tuple(events), seq, stamp) for events, seq, stamp in heard)
+            at += taken.taken
+            continue
+        try:
+            steps += connection.receive(frames[at], now)
+        except RemoteProtocolError as error:
+            steps += error.steps
+            failed = str(error)
+        at += 1
+    return failed, [
+        attrs.evolve(step, error=None) if isinstance(step, Settle) else step
+        for _, some in groupby(steps, lambda step: isinstance(step, Record))
+        for step in sorted(some, key=lambda step: step.run if isinstance(step, Record) else "")
+    ]

@@ -20,11 +20,11 @@ from fleetgate.protocols.agency.translate import (
 )
 
 _LIST_ENVELOPE: Final = 128
-"""Bytes of a list of runs beside the runs, its request id of 20 digits included."""
+"""What a list of runs takes beside the runs, in bytes, its request id of 20 digits included."""
 
 
 SMALLEST_SNAPSHOT: Final = 128
-"""Bytes that a run takes in a list at the least."""
+"""What a run takes in a list at the least, in bytes."""
 
 MOST_LISTED: Final = wire.MAX_TEXT // SMALLEST_SNAPSHOT
 """Runs that have ended and may be in a list: more of them fit into no frame."""

@@ -4,7 +4,7 @@ letting them go. `southbound` starts them, steers them and takes their events.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -12,6 +12,7 @@ from fleetgate.core.events import GapFound, RunFinished, RunState, StateChanged
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.agency import endings, wire
 from fleetgate.protocols.agency.acks import Acks
+from fleetgate.protocols.agency.encode import text_head
 from fleetgate.protocols.agency.requests import Requests
 from fleetgate.protocols.agency.settings import AgencySouthboundSettings
 from fleetgate.protocols.agency.suspects import Standing, Suspects, tried
@@ -32,11 +33,17 @@ class Runs:
         self._acks = acks
         self._suspects = Suspects(settings)
         self._tracked: dict[str, Tracked] = {}
+        self._heads: dict[bytes, str] = {}
         self._ending: dict[RunId, None] = {}
 
     def get(self, run: str) -> Tracked | None:
         """A run of this link; None for the daemon's others."""
         return self._tracked.get(run)
+
+    @property
+    def heads(self) -> Mapping[bytes, str]:
+        """The runs of this link, by how each text of them begins."""
+        return self._heads
 
     def has(self, tracked: Tracked) -> bool:
         """Whether it is still this link's: not forgotten, nor replaced by a later start."""
@@ -52,6 +59,11 @@ class Runs:
         self._suspects.forget(tracked.run)
         self._ending.pop(tracked.run, None)
         self._tracked.pop(tracked.run, None)
+        self._heads.pop(text_head(tracked.run), None)
+
+    def _track(self, tracked: Tracked) -> None:
+        self._tracked[tracked.run] = tracked
+        self._heads[text_head(tracked.run)] = tracked.run
 
     @property
     def calm(self) -> bool:
@@ -73,12 +85,12 @@ class Runs:
 
     def follow(self, tracked: Tracked, now: int) -> Send:
         """Attach to a run that was just asked for."""
-        self._tracked[tracked.run] = tracked
+        self._track(tracked)
         return self._attach(tracked, now)
 
     def take_up(self, tracked: Tracked, snapshot: wire.RunSnapshot, now: int) -> Steps:
         """Attach to a run that the daemon has, as far as its earlier attachments allow."""
-        self._tracked[tracked.run] = tracked
+        self._track(tracked)
         owed = tracked.owed(snapshot)
         match self._suspects.judge(tracked, owed):
             case Standing.TRUSTED:

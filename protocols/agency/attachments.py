@@ -7,6 +7,7 @@ from typing import Final
 
 import attrs
 
+from fleetgate.core.batch import Frames, once
 from fleetgate.core.events import (
     MAX_BODY,
     OutputProduced,
@@ -32,7 +33,7 @@ from fleetgate.protocols.api import NO_STEPS, Follow, Report, Send, Steps
 from fleetgate.protocols.json_text import quote
 
 _ENVELOPE: Final = 1024
-"""Bytes of an event frame beside the run's id and the payload, with room to spare."""
+"""What an event frame takes, in bytes, beside the run's id and the payload, with room to spare."""
 
 
 @attrs.define(slots=True)
@@ -86,14 +87,21 @@ class Attachments:
         return NO_STEPS if end is None else (end,)
 
     def deliver_bulk(self, batch: Sequence[Recorded]) -> Sequence[bytes] | None:
-        """The frames of events that are each a text. None: look at each, nothing was done."""
+        """The frames of the first events, up to one that is no text. None: the first is none,
+        nothing was done."""
         attached = self._attached.get(batch[0].run) if batch else None
         if attached is None or batch[0].seq <= attached.after:
             return None
         if 6 * (MAX_BODY + len(attached.run_id)) + _ENVELOPE > wire.MAX_TEXT:
             return None  # no escape is longer than six times what it stands for
-        texts = _texts(batch, attached.view)
-        return None if texts is None else encode_texts(attached.run_id, batch[0].seq, texts)
+        run_id, streams = attached.run_id, attached.view.texts.values()
+        halves = tuple(stream.half for stream in streams)
+        told = once(batch, ("agency", run_id, halves), lambda: _tell(run_id, batch, attached.view))
+        if told is None:
+            return None
+        for stream, half in zip(streams, told.halves, strict=True):
+            stream.half = half
+        return told.frames
 
     def deliver(self, batch: Sequence[Recorded]) -> Steps:
         """Events of one run, each as one frame with the same number.
@@ -122,24 +130,34 @@ class Attachments:
         return steps
 
 
-def _texts(batch: Sequence[Recorded], view: View) -> list[str] | None:
-    """The texts that the events become, if they all are output or text of a run, and none is above
-    what the core allows."""
+@attrs.frozen(slots=True)
+class _Told:
+    """Frames, and what the view's streams have in hand behind them."""
+
+    frames: Frames
+    halves: Sequence[bytes]
+
+
+def _tell(run_id: str, batch: Sequence[Recorded], view: View) -> _Told | None:
+    texts = _texts(batch, view)
+    if not texts:
+        return None
+    frames = Frames(encode_texts(run_id, batch[0].seq, texts))
+    return _Told(frames, [stream.half for stream in view.texts.values()])
+
+
+def _texts(batch: Sequence[Recorded], view: View) -> list[str]:
+    """The texts that the first events become: up to one that is neither output nor text of a run,
+    or is above what the core allows."""
     texts: list[str] = []
     for recorded in batch:
         event = recorded.event
-        if type(event) is OutputProduced:
-            fits = len(event.data) <= MAX_BODY
-        else:
-            fits = type(event) is TextProduced and len(event.text) <= MAX_BODY
-        if not fits:
-            return None
-    for recorded in batch:
-        event = recorded.event
-        if type(event) is OutputProduced:
-            texts.append(view.decoders[event.stream].decode(event.data))
-        elif type(event) is TextProduced:
+        if type(event) is OutputProduced and len(event.data) <= MAX_BODY:
+            texts.append(view.texts[event.stream].decode(event.data))
+        elif type(event) is TextProduced and len(event.text) <= MAX_BODY:
             texts.append(event.text)
+        else:
+            break
     return texts
 
 

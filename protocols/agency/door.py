@@ -7,20 +7,11 @@ from typing import Any
 
 from fleetgate.core.answers import Answer
 from fleetgate.core.events import Recorded
-from fleetgate.protocols.agency import northbound, wire
 from fleetgate.protocols.agency.northbound import AgencyNorthbound
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
 from fleetgate.protocols.agency.web import WebConnection
 from fleetgate.protocols.api import Opening, Steps
 from fleetgate.protocols.bulk import BulkConnection
-from fleetgate.protocols.carriage import Carriage, WebSocketUse
-
-
-def carriage(settings: AgencyNorthboundSettings) -> Carriage:
-    """Streams as `northbound` has them, and text on a WebSocket, whose clients show a key among the
-    subprotocols that they offer."""
-    use = WebSocketUse(binary=False, path="/", subprotocols=("*",), loopback=True)
-    return Carriage(northbound.carriage(settings).stream, wire.MAX_FRAME, use, in_band=True)
 
 
 class Door(BulkConnection):

@@ -13,7 +13,7 @@ from fleetgate.core.json import Json
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.api import LocalProtocolError
-from fleetgate.protocols.json_text import DEPTH, deeper, dump, quote
+from fleetgate.protocols.json_text import DEPTH, deeper, dump, quote, quoted
 
 FREE_DEPTH: Final = 120
 """Containers within each other in a free-form value, wherever it is put. A peer takes 127 over
@@ -63,13 +63,25 @@ def encode_event(run_id: str, sequence: int, event: w.RunEvent) -> bytes:
 def encode_texts(run_id: str, first: int, texts: Iterable[str]) -> list[bytes]:
     """Events that are each a `Text`, numbered from `first`, as `encode_event` writes them. None
     may be too large for a frame: that is not looked at."""
-    head = f'\x00{{"kind":"event","run_id":{quote(run_id)},"sequence":'
+    head = text_head(run_id)
     return [
-        f'{head}{seq},"event":{{"type":"text","payload":{quote(text)}}}}}'.encode(
-            "utf-8", "replace"
-        )
+        b"%b%d%b%b%b" % (head, seq, TEXT_PART, quoted(text), TEXT_END)
         for seq, text in enumerate(texts, first)
     ]
+
+
+def text_head(run_id: str) -> bytes:
+    """What stands before the number in each text of a run."""
+    return b'\x00{"kind":"event","run_id":%b%b' % (quoted(run_id), NUMBER_PART)
+
+
+NUMBER_PART: Final = b',"sequence":'
+"""What stands between the run and the number."""
+
+TEXT_PART: Final = b',"event":{"type":"text","payload":'
+"""What stands between the number and the text."""
+
+TEXT_END: Final = b"}}"
 
 
 def encode_server(frame: w.ServerFrame) -> bytes:

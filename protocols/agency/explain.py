@@ -32,7 +32,8 @@ class AgencyExplainer(Explainer):
         kind = frame[0] if frame else -1
         if kind in _CONTROL:
             # What stands in one says nothing to anybody, and could be anything: it is not kept.
-            return Explained(_CONTROL[Kind(kind)], {}, frame[:1], sender=whence.sender)
+            rule = _rule(frame, "controller") if whence.sender == "controller" else ""
+            return Explained(_CONTROL[Kind(kind)], {}, frame[:1], rule=rule, sender=whence.sender)
         if kind not in (Kind.TEXT, Kind.BINARY):
             return Explained(rule=_rule(frame, "worker"), sender=whence.sender)
         try:

@@ -138,7 +138,7 @@ def read_tool(call: Call) -> tuple[Tool, dict[str, Json]]:
     params = call.params
     name = params.get("name") if is_object(params) else None
     if not is_object(params) or not isinstance(name, str):
-        raise Refused(INVALID_PARAMS, "Invalid params: name: expected a string", call.id)
+        raise Refused(INVALID_PARAMS, "tools/call requires a string `name` param", call.id)
     tool = BY_NAME.get(name)
     if tool is None:
         raise Refused(INVALID_PARAMS, f"Unknown tool: {name[:64]}", call.id)

@@ -52,18 +52,12 @@ from fleetgate.protocols.api import (
     Wake,
 )
 from fleetgate.protocols.bulk import BulkConnection
-from fleetgate.protocols.carriage import Carriage
 
 _LATER_PROVIDERS: Final = {"grok": 4}
 """Providers that came with a later minor."""
 
 Then: TypeAlias = Callable[[Answer], Steps]
 """What becomes of the core's answer; a `Submit` carries it as its `reply_to`."""
-
-
-def carriage(settings: AgencyNorthboundSettings) -> Carriage:
-    """Both framings, told apart by the first byte; strict parity refuses lines."""
-    return Carriage("kind" if settings.strict_parity else "kind_or_lines", wire.MAX_FRAME)
 
 
 class AgencyNorthbound(BulkConnection):
@@ -158,9 +152,9 @@ class AgencyNorthbound(BulkConnection):
             case wire.InterruptSession():
                 return self._interrupt(id, message)
 
-    def _submit(self, command: c.Command, then: Then) -> Steps:
+    def _submit(self, command: c.Command, then: Then, *, again: bool = False) -> Steps:
         """Ask the core; until it has answered, the client's next request waits."""
-        submit = Submit(command, reply_to=then)
+        submit = Submit(command, reply_to=then, again=again)
         if self._paused:
             return (submit,)
         self._paused = True
@@ -229,7 +223,7 @@ class AgencyNorthbound(BulkConnection):
         return self._answer(id, refusals.RUN_EXISTS if isinstance(answer, Accepted) else wrong)
 
     def _ask_start(self, id: int, start: c.StartRun, again: bool = False) -> Steps:
-        return self._submit(start, lambda a: self._started(id, start, a, again))
+        return self._submit(start, lambda a: self._started(id, start, a, again), again=again)
 
     def _started(self, id: int, start: c.StartRun, answer: Answer, again: bool) -> Steps:
         if isinstance(answer, errors.Unavailable) and answer.open:

@@ -51,12 +51,6 @@ from fleetgate.protocols.api import (
     WorkerReady,
 )
 from fleetgate.protocols.bulk import Bulk, BulkConnection, Heard
-from fleetgate.protocols.carriage import Carriage
-
-
-def carriage(settings: AgencySouthboundSettings) -> Carriage:
-    """The published framing, or the foundation's lines."""
-    return Carriage("lines" if settings.framing == "lines" else "kind", wire.MAX_FRAME)
 
 
 class AgencySouthbound(BulkConnection):
@@ -94,21 +88,24 @@ class AgencySouthbound(BulkConnection):
                 return (Close(1000, "the daemon closed the connection"),)
 
     def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
-        """What is plainly the next texts of one run that nothing is wrong with."""
+        """What is plainly the next texts of runs that nothing is wrong with."""
         if self._phase is not Phase.AGREED or not self._runs.calm:
             return None
-        heard: list[Heard] = []
-        tracked: Tracked | None = None
-        for run, sequence, text in texts_of(frames):
-            if tracked is None:
-                tracked = self._runs.get(run)
-            if tracked is None or tracked.run != run or tracked.ended:
+        taken = 0
+        heard: dict[RunId, list[Heard]] = {}
+        for run, sequence, text in texts_of(frames, self._runs.heads):
+            tracked = self._runs.get(run)
+            if tracked is None or tracked.ended:
                 break
             if sequence != tracked.last + 1 or sequence > LAST_SEQUENCE:
                 break
             tracked.skip_to(sequence)
-            heard.append((to_event(w.Text(text)), sequence, None))
-        return Bulk(tracked.run, heard) if tracked is not None and heard else None
+            of_run = heard.get(tracked.run)
+            if of_run is None:
+                of_run = heard[tracked.run] = []
+            of_run.append((to_event(w.Text(text)), sequence, None))
+            taken += 1
+        return Bulk(taken, heard) if taken else None
 
     def tick(self, now: int) -> Steps:
         self._wake = None

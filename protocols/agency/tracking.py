@@ -3,7 +3,6 @@ safe. Rules only; `southbound` turns them into messages."""
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,11 +14,10 @@ from fleetgate.core.sequence import Arrival, arrival
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency.encode import written
 from fleetgate.protocols.json_text import load
+from fleetgate.protocols.utf8 import Utf8
 
 LAST_SEQUENCE: Final = 2**63 - 1
 """The highest event number that is believed: storage counts so far, and no run gets there."""
-
-_DECODER: Final = codecs.getincrementaldecoder("utf-8")
 
 
 @attrs.define(slots=True)
@@ -42,7 +40,7 @@ class Tracked:
     acking: bool = False
     tries: int = 0
     notes: Mapping[str, Json] = NOTHING
-    input: codecs.IncrementalDecoder = attrs.field(factory=lambda: _DECODER(errors="replace"))
+    input: Utf8 = attrs.field(factory=Utf8)
     """Joins characters that two inputs share."""
 
     def is_news(self, sequence: int) -> bool:

@@ -22,6 +22,9 @@ from fleetgate.protocols.json_text import dump
 
 NAME: Final = "agency"
 
+INPUTS: Final = frozenset({InputKind.PROMPT})
+"""What a daemon takes."""
+
 PERMISSIONS: Final[Mapping[str, str]] = {
     "read_only": "read_only",
     "read-only": "read_only",
@@ -239,8 +242,7 @@ def to_worker(link: str, hello: wire.HelloAnswer) -> WorkerInfo:
         "version": f"{hello.version.major}.{hello.version.minor}",
         "capabilities": hello.capabilities,
     }
-    kinds = frozenset({InputKind.PROMPT})
-    return WorkerInfo(WorkerId(link), link, kinds, asks=True, detail=detail)
+    return WorkerInfo(WorkerId(link), link, INPUTS, asks=True, detail=detail)
 
 
 def from_provider(status: wire.ProviderStatus) -> ProviderReport:

@@ -3,7 +3,6 @@ the number on the wire is the core's (I1)."""
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
@@ -18,6 +17,7 @@ from fleetgate.core.sequence import split_text
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.agency.translate import NAME, STATES, program_of, provider_of
+from fleetgate.protocols.utf8 import Texts, streams
 
 CANCELED: Final = "the run was canceled"
 """The text that a daemon ends a canceled run with (section 4.5)."""
@@ -47,8 +47,6 @@ USAGE_KEYS: Final = (
 
 # --- core to wire, northbound
 
-_DECODER: Final = codecs.getincrementaldecoder("utf-8")
-
 
 @attrs.define(slots=True)
 class View:
@@ -64,9 +62,7 @@ class View:
     program: str
     session: str | None
     usage: e.UsageReported | None
-    decoders: dict[e.Stream, codecs.IncrementalDecoder] = attrs.field(
-        factory=lambda: {stream: _DECODER(errors="replace") for stream in e.Stream}
-    )
+    texts: Texts = attrs.field(factory=streams)
 
 
 def view_of(run: Run) -> View:
@@ -81,7 +77,7 @@ def from_event(event: e.Event, view: View) -> w.RunEvent:
         case e.TextProduced(text=text):
             return w.Text(text)
         case e.OutputProduced(stream=stream, data=data):
-            return w.Text(view.decoders[stream].decode(data))
+            return w.Text(view.texts[stream].decode(data))
         case e.ReasoningProduced(text=text) | e.ToolProgressed(text=text):
             return w.Reasoning(text)
         case e.MessageEnded():

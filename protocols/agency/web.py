@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from fleetgate.core.answers import Answer
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Recorded
 from fleetgate.core.json import Json
 from fleetgate.protocols.agency import mcp, wire
@@ -74,7 +75,11 @@ class WebConnection(BulkConnection):
 
     def opened(self, opening: Opening, now: int) -> Steps:
         key = mcp.key_of(opening.headers.get("sec-websocket-protocol", ""))
-        if key is None or opening.identify(key) is None:
+        try:
+            known = key is not None and opening.identify(key) is not None
+        except Unavailable as unavailable:
+            return (Close(None, unavailable.message),)
+        if not known:
             return (Close(None, "no key among the subprotocols"),)
         self._daemon.opened(opening, now)
         version = wire.ProtocolVersion(MAJOR, self._settings.version_minor)

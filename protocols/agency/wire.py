@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import attrs
 
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.values import value
 from fleetgate.protocols.strict import U16, U64
 
 MAX_TEXT: Final = 1 << 20
@@ -22,7 +23,7 @@ MAX_FRAME: Final = MAX_TEXT + 1
 MAX_SEQUENCE: Final = 2**64 - 1
 
 
-@attrs.frozen(slots=True)
+@value
 class ProtocolVersion:
     """Peers of one major understand each other at the lower of their minors."""
 
@@ -50,7 +51,7 @@ class ApprovalDecision(Enum):
     DENY = "deny"
 
 
-@attrs.frozen(slots=True)
+@value
 class RunRequest:
     """What a run is asked to be (section 3.1)."""
 
@@ -72,7 +73,7 @@ class RunRequest:
     metadata: Mapping[str, Json] = attrs.field(default=NOTHING, kw_only=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class Hello:
     """The first message of a connection."""
 
@@ -80,34 +81,34 @@ class Hello:
     version: ProtocolVersion
 
 
-@attrs.frozen(slots=True)
+@value
 class ListRuns:
     """Ask for every run."""
 
 
-@attrs.frozen(slots=True)
+@value
 class ProbeProviders:
     """Ask what the daemon can run."""
 
 
-@attrs.frozen(slots=True)
+@value
 class ReadAccountUsage:
     """Ask how much of the accounts is used."""
 
 
-@attrs.frozen(slots=True)
+@value
 class ShutdownIfIdle:
     """Stop unless a run is active."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Shutdown:
     """Take no new runs, and stop once the active ones are dealt with."""
 
     mode: ShutdownMode
 
 
-@attrs.frozen(slots=True)
+@value
 class StartRun:
     """Start a run under an id that was never used."""
 
@@ -116,7 +117,7 @@ class StartRun:
     idempotency_key: str
 
 
-@attrs.frozen(slots=True)
+@value
 class AttachRun:
     """Send the events behind `after_sequence`, then those to come."""
 
@@ -124,14 +125,14 @@ class AttachRun:
     after_sequence: U64
 
 
-@attrs.frozen(slots=True)
+@value
 class DetachRun:
     """Send no more events of the run."""
 
     run_id: str
 
 
-@attrs.frozen(slots=True)
+@value
 class InjectMessage:
     """Say something to a run that listens."""
 
@@ -140,7 +141,7 @@ class InjectMessage:
     idempotency_key: str
 
 
-@attrs.frozen(slots=True)
+@value
 class CancelRun:
     """End a run."""
 
@@ -148,7 +149,7 @@ class CancelRun:
     idempotency_key: str
 
 
-@attrs.frozen(slots=True)
+@value
 class DecideApproval:
     """Answer an approval request."""
 
@@ -158,7 +159,7 @@ class DecideApproval:
     idempotency_key: str
 
 
-@attrs.frozen(slots=True)
+@value
 class AckEvents:
     """The events up to `through_sequence` are safe: the daemon may forget them."""
 
@@ -166,7 +167,7 @@ class AckEvents:
     through_sequence: U64
 
 
-@attrs.frozen(slots=True)
+@value
 class InterruptSession:
     """Interrupt whatever runs in a provider's session (0.4)."""
 
@@ -194,7 +195,7 @@ ClientMessage: TypeAlias = (
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class ClientFrame:
     """A message and the number that its answer will carry."""
 
@@ -236,7 +237,7 @@ TERMINAL: Final = frozenset(
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class ProviderStatus:
     """What a daemon says of one provider."""
 
@@ -252,7 +253,7 @@ class ProviderStatus:
     login_hint: str
 
 
-@attrs.frozen(slots=True)
+@value
 class ProviderAccountUsage:
     """A provider's account usage, or why there is none."""
 
@@ -262,7 +263,7 @@ class ProviderAccountUsage:
     error: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class RunSnapshot:
     """A run as it stands."""
 
@@ -277,7 +278,7 @@ class RunSnapshot:
     metadata: Mapping[str, Json] = attrs.field(default=NOTHING, kw_only=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class HelloAnswer:
     """The daemon's side of the agreement. Capabilities are names; unknown ones are kept."""
 
@@ -286,47 +287,47 @@ class HelloAnswer:
     capabilities: tuple[str, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class Runs:
     """Every run, by id."""
 
     runs: tuple[RunSnapshot, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class Providers:
     """What can be run here."""
 
     providers: tuple[ProviderStatus, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class AccountUsage:
     """How much of the accounts is used."""
 
     providers: tuple[ProviderAccountUsage, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class RunAnswer:
     """The run that was attached to."""
 
     run: RunSnapshot
 
 
-@attrs.frozen(slots=True)
+@value
 class Accepted:
     """Yes."""
 
 
-@attrs.frozen(slots=True)
+@value
 class SessionInterrupted:
     """Whether a turn was interrupted (0.4)."""
 
     interrupted: bool
 
 
-@attrs.frozen(slots=True)
+@value
 class Error:
     """No, and why."""
 
@@ -346,7 +347,7 @@ ServerResponse: TypeAlias = (
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class Response:
     """The answer to the request of that number."""
 
@@ -354,6 +355,6 @@ class Response:
     response: ServerResponse
 
 
-@attrs.frozen(slots=True)
+@value
 class PeerCloses:
     """The peer says that it ends the connection (frame kind 4). Either side may get it."""

@@ -6,31 +6,32 @@ from typing import TypeAlias
 import attrs
 
 from fleetgate.core.json import Json
+from fleetgate.core.values import value
 from fleetgate.protocols.agency.wire import Response, RunState
 
 
-@attrs.frozen(slots=True)
+@value
 class Finished:
     """The run settled with an outcome, good or bad. The payload says which."""
 
     payload: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class Failed:
     """The run settled without an outcome, or was canceled."""
 
     payload: str
 
 
-@attrs.frozen(slots=True)
+@value
 class StateChanged:
     """The run is in another state. No genuine daemon sends it."""
 
     payload: RunState
 
 
-@attrs.frozen(slots=True)
+@value
 class SessionOpened:
     """The provider named its session."""
 
@@ -38,26 +39,26 @@ class SessionOpened:
     model: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Reasoning:
     """The agent thought."""
 
     payload: str
 
 
-@attrs.frozen(slots=True)
+@value
 class Text:
     """The agent said."""
 
     payload: str
 
 
-@attrs.frozen(slots=True)
+@value
 class MessageBoundary:
     """One message is over. Written without a payload."""
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolCall:
     """The agent calls a tool."""
 
@@ -66,7 +67,7 @@ class ToolCall:
     input: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolResult:
     """What came of it."""
 
@@ -75,7 +76,7 @@ class ToolResult:
     output: str
 
 
-@attrs.frozen(slots=True)
+@value
 class ApprovalRequested:
     """The run waits for a decision."""
 
@@ -84,42 +85,42 @@ class ApprovalRequested:
     detail: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class Usage:
     """Tokens, money, time."""
 
     payload: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class RateLimit:
     """The account's rate limit."""
 
     payload: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class Compaction:
     """The conversation's history is being compacted, or was."""
 
     payload: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class Commands:
     """Commands and skills that a prompt may use."""
 
     payload: Json
 
 
-@attrs.frozen(slots=True)
+@value
 class ErrorEvent:
     """Something went wrong. Sent by no daemon that knows `failed`."""
 
     payload: str
 
 
-@attrs.frozen(slots=True)
+@value
 class UnknownEvent:
     """An event of a type that is not known here. A client keeps it; it is never sent."""
 
@@ -146,7 +147,7 @@ RunEvent: TypeAlias = (
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class EventFrame:
     """An event of a run, with the run's own number for it (1, 2, 3…)."""
 

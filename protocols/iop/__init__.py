@@ -22,7 +22,6 @@ from typing import Final
 from fleetgate.protocols.api import Adapter, Connection, Side
 from fleetgate.protocols.iop import explain
 from fleetgate.protocols.iop.control import ControlCall, Either, InFlight
-from fleetgate.protocols.iop.northbound import NodeConnection
 from fleetgate.protocols.iop.settings import (
     ANYBODY,
     EdgeSettings,
@@ -32,17 +31,22 @@ from fleetgate.protocols.iop.settings import (
     north_carriage,
     north_misplaced,
 )
-from fleetgate.protocols.iop.southbound import EdgeConnection
 from fleetgate.protocols.iop.translate import INPUTS
 
 _IN_FLIGHT: Final = InFlight()
 
+# Each side is imported where one is opened: a fake, and most gateways, play only one.
+
 
 def _north(settings: NorthSettings) -> Connection:
+    from fleetgate.protocols.iop.northbound import NodeConnection
+
     return Either(NodeConnection(settings), ControlCall(settings, (ANYBODY,), _IN_FLIGHT))
 
 
 def _south(settings: EdgeSettings) -> Connection:
+    from fleetgate.protocols.iop.southbound import EdgeConnection
+
     call = ControlCall(settings, settings.controllers, _IN_FLIGHT)
     return Either(EdgeConnection(settings), call)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 from google.protobuf import struct_pb2
@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from fleetgate.core.json import Json
 from fleetgate.protocols.api import RemoteProtocolError
 from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.names import BODY, SEQ, STREAM
 from fleetgate.schemas.iop import link_pb2, runtime_pb2
 
 _Kind = TypeVar("_Kind")
@@ -50,6 +51,69 @@ def decode_edge(frame: bytes) -> w.EdgePayload:
 def encode_node(payload: w.NodePayload) -> bytes:
     """A node's frame."""
     return _pack(link_pb2.NodeMessage(), _NODE, payload)
+
+
+class Delta(NamedTuple):
+    """What matters of a delta that has a text or output, and nothing else."""
+
+    run_id: str
+    delta: str
+    seq: str
+    stream: str
+    body: str
+    timestamp: int
+    session_id: str
+
+
+def deltas_of(frames: Iterable[bytes]) -> Iterator[Delta]:
+    """Such deltas that a node sent, up to the first frame that is anything else, be it a message
+    at all or not. Nearly every frame of a busy node is one, and no value is made of it here."""
+    parse = link_pb2.NodeMessage.FromString
+    for frame in frames:
+        try:
+            message = parse(frame)
+        except DecodeError:
+            return
+        event = message.run_event
+        if event.type != "delta" or message.WhichOneof("payload") != "run_event":
+            return
+        if event.message or event.error or event.HasField("usage"):
+            return
+        metadata = event.metadata
+        seq, stream = metadata.get(SEQ), metadata.get(STREAM)
+        body = metadata.get(BODY) if stream else None
+        if len(metadata) != sum(each is not None for each in (seq, stream, body)):
+            return
+        yield Delta(
+            event.run_id,
+            event.delta,
+            seq or "",
+            stream or "",
+            body or "",
+            event.timestamp,
+            event.session_id,
+        )
+
+
+def encode_deltas(first: w.RunEvent, rest: Iterable[Told]) -> list[bytes]:
+    """The frames of a node's events that are as `first` but for what is told of each: what
+    `encode_node` makes of them, with one message written again and again."""
+    message = link_pb2.NodeMessage()
+    event: Any = message.run_event
+    _write(event, first)
+    metadata = event.metadata
+    frames: list[bytes] = []
+    for delta, table, timestamp in rest:
+        event.delta = _plain(delta)
+        event.timestamp = timestamp
+        metadata.clear()
+        _write_table(metadata, None, table)
+        frames.append(message.SerializeToString())
+    return frames
+
+
+Told: TypeAlias = tuple[str, Mapping[str, str], int]
+"""The text, the metadata and the time of an event."""
 
 
 def encode_edge(payload: w.EdgePayload) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, Final, cast, get_args, get_origin
 
 import attrs
 
+from fleetgate.core.commands import RunSpec, ShellCommand
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
@@ -100,7 +101,8 @@ class Applied:
 
     def workspace(self, named: str) -> str:
         """Where a run works that names this workspace: as written without a root, else an absolute
-        path that begins with it. Links are not looked at: they lie where the run is executed.
+        path that begins with it. Links are not looked at: they lie where the run is executed. So
+        no `..` is left in it, which behind a link would lead elsewhere than its words say.
 
         Raises: `Refused`.
         """
@@ -108,12 +110,24 @@ class Applied:
             return named
         if not self.root.startswith("/"):
             raise Refused("invalid_argument", "workspace_root is to be an absolute path")
-        path = join(self.root, named) if named else self.root
-        root = commonpath((normpath(self.root),))
-        if commonpath((normpath(path), root)) != root:
+        path, root = _plain(join(self.root, named)), _plain(self.root)
+        if commonpath((path, root)) != root:
             said = f"the workspace lies outside the workspace root {root[:LONGEST_PATH]}"
             raise Refused("workspace_outside_root", f"{said}; name one that begins with it")
         return path
+
+    def placed(self, spec: RunSpec) -> RunSpec:
+        """`spec` with each of its directories, a command's own among them, as `workspace` has it.
+
+        Raises: `Refused`.
+        """
+        named = [self.workspace(each) for each in spec.workspace or ("",)]
+        spec = attrs.evolve(spec, workspace=tuple(each for each in named if each))
+        given = spec.input
+        if not (self.root and isinstance(given, ShellCommand) and given.cwd):
+            return spec
+        cwd = self.workspace(join(named[0], given.cwd))
+        return attrs.evolve(spec, input=attrs.evolve(given, cwd=cwd))
 
     def check_adapter(self, adapter: str) -> None:
         """Refuse an adapter that may not run here. Raises: `Refused`."""
@@ -140,6 +154,11 @@ class Applied:
             "session": request.session_id,
             "session_mode": "require" if requires else "create",
         }
+
+
+def _plain(path: str) -> str:
+    """An absolute path by its words alone: without `.`, `..` and slashes that say nothing."""
+    return "/" + normpath(path).lstrip("/")
 
 
 def apply(config: w.NodeConfigPayload | None, known: Collection[str]) -> Applied:

@@ -9,7 +9,7 @@ import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, Answer
-from fleetgate.core.errors import Refusal
+from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.core.events import Recorded, RunFinished
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.times import nanos
@@ -28,13 +28,13 @@ from fleetgate.protocols.api import (
     Submit,
     WatchWorkers,
 )
+from fleetgate.protocols.bulk import Bulk, BulkConnection
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import inquiries as q
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.errors import Refused, end_call, of_refusal
 from fleetgate.protocols.iop.narrator import Narrator
-from fleetgate.protocols.iop.northbound import to_cancel
 from fleetgate.protocols.iop.settings import ANYBODY, EdgeSettings, NorthSettings
 from fleetgate.protocols.iop.telling import cut
 from fleetgate.protocols.iop.told import LARGEST
@@ -115,8 +115,11 @@ class ControlCall(Connection):
         self._method = opening.path.removeprefix(w.CONTROL)
         if self._method not in _REQUESTS:
             return self._end(Refused("unsupported_input", "no such method"))
-        if not self._may_call():
-            return self._end(Refused("unauthenticated", _NO_CONTROLLER))
+        try:
+            if not self._may_call():
+                return self._end(Refused("unauthenticated", _NO_CONTROLLER))
+        except Unavailable as unavailable:
+            return self._end(of_refusal(unavailable))
         self._deadlines.set(_REQUEST, now + nanos(self._settings.register_timeout))
         return self._deadlines.wake()
 
@@ -263,7 +266,7 @@ class ControlCall(Connection):
     def _cancel(self, request: w.CancelRequest) -> Steps:
         try:
             check_ids(run_id=request.run_id, session_id=request.session_id)
-            command = to_cancel(request, self._id(request.run_id))
+            command = q.to_cancel(request, self._id(request.run_id))
         except Refused as refused:
             return self._answer(_canceled(refused))
         return (SpeakOn(), Submit(command, "cancel"))
@@ -302,7 +305,7 @@ def _canceled(refused: Refused | None) -> w.CancelResponse:
     return w.CancelResponse(error=w.Error(refused.code, refused.message))
 
 
-class Either(Connection):
+class Either(BulkConnection):
     """A link whose kind its path tells: a node's link, or a call of EdgeControl."""
 
     def __init__(self, link: Connection, call: ControlCall) -> None:
@@ -316,6 +319,10 @@ class Either(Connection):
 
     def receive(self, frame: bytes, now: int) -> Steps:
         return self._inner.receive(frame, now)
+
+    def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
+        inner = self._inner
+        return inner.receive_bulk(frames, now) if isinstance(inner, BulkConnection) else None
 
     def unframed(self, too_long: bool, text: str, now: int) -> Steps:
         inner = self._inner
@@ -336,6 +343,10 @@ class Either(Connection):
     def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
         return self._inner.deliver(batch, now)
 
+    def deliver_bulk(self, batch: Sequence[Recorded], now: int) -> Sequence[bytes] | None:
+        inner = self._inner
+        return inner.deliver_bulk(batch, now) if isinstance(inner, BulkConnection) else None
+
     def noticed(self, notice: WorkerNotice, now: int) -> Steps:
         return self._inner.noticed(notice, now)
 
@@ -353,3 +364,6 @@ class Either(Connection):
 
     def fenced(self, reason: str, now: int) -> Steps:
         return self._inner.fenced(reason, now)
+
+    def dismissed(self, reason: str, now: int) -> Steps:
+        return self._inner.dismissed(reason, now)

@@ -10,6 +10,7 @@ from fleetgate.protocols.api import Close
 
 OK: Final = 0
 UNAUTHENTICATED: Final = 16
+PERMISSION_DENIED: Final = 7
 RESOURCE_EXHAUSTED: Final = 8
 FAILED_PRECONDITION: Final = 9
 ABORTED: Final = 10
@@ -28,10 +29,12 @@ STATUS: Final[Mapping[str, int]] = {
     "unsupported_adapter": 12,
     "resource_exhausted": RESOURCE_EXHAUSTED,
     "unavailable": UNAVAILABLE,
-    "workspace_outside_root": 7,
+    "workspace_outside_root": PERMISSION_DENIED,
+    "not_allowed": PERMISSION_DENIED,
     "internal": INTERNAL,
 }
-"""Each code, and the gRPC status that goes with it."""
+"""Each code, and the gRPC status that goes with it. `not_allowed` is our own, for a controller that
+only looks: `conflict` would tell it that its run is there already."""
 
 _CODES: Final[Mapping[str, str]] = {
     "not_accepted": "unsupported_adapter",
@@ -39,7 +42,6 @@ _CODES: Final[Mapping[str, str]] = {
     "stopping": "unavailable",
     "worker_not_found": "unavailable",
     "worker_failed": "internal",
-    "not_allowed": "conflict",
     "fenced": "replaced",
     "instance_conflict": "unavailable",
     "approval_not_found": "not_found",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from fleetgate.core import commands as c
@@ -13,11 +13,12 @@ from fleetgate.core.ids import RunId
 from fleetgate.core.run import Run
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Record, Report, Send, Settle, Step, Steps
+from fleetgate.protocols.bulk import Bulk, Heard
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.beside import records
-from fleetgate.protocols.iop.heard import ENDS, Tracked, hear, seq_of
+from fleetgate.protocols.iop.heard import ENDS, Tracked, hear, hear_delta, seq_of
 from fleetgate.protocols.iop.names import RESERVED
 from fleetgate.protocols.iop.settings import EdgeSettings
 from fleetgate.protocols.iop.translate import wire_id
@@ -94,6 +95,27 @@ class GivenRuns:
         if tracked.ended:
             self._forget(id)
         return steps
+
+    def deltas(self, deltas: Iterable[codec.Delta]) -> Bulk | None:
+        """What is plainly the next texts and outputs of runs at work: nothing else follows from
+        them. None: look at the whole event of the first, nothing was taken."""
+        taken = 0
+        heard: dict[RunId, list[Heard]] = {}
+        for delta in deltas:
+            tracked = self._runs.get(delta.run_id)
+            if tracked is None:
+                break
+            of_run = heard.get(tracked.run)
+            if of_run is None and _WORD + delta.run_id in self._deadlines:
+                break
+            one = hear_delta(tracked, delta)
+            if one is None:
+                break
+            if of_run is None:
+                of_run = heard[tracked.run] = []
+            of_run.append(one)
+            taken += 1
+        return Bulk(taken, heard) if taken else None
 
     def _foreign(self, id: str, event: w.RunEvent) -> Steps:
         """An event of a run that is not this node's, or not any more. A node that goes on with

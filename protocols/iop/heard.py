@@ -14,13 +14,15 @@ from typing import Final
 import attrs
 
 from fleetgate.core import events as e
-from fleetgate.core.events import Stream
+from fleetgate.core.events import Stamp, Stream
 from fleetgate.core.ids import OrderNumber, RunId
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.run import Run
 from fleetgate.core.sequence import split_bytes, split_text
+from fleetgate.protocols.bulk import Heard
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.beside import beside, says_beside
+from fleetgate.protocols.iop.codec import Delta
 from fleetgate.protocols.iop.ending import outcome_of
 from fleetgate.protocols.iop.names import BODY, FLUSH, KIND, SEQ, STREAM
 from fleetgate.protocols.iop.told import LARGEST, event_of, number_of, text_of
@@ -73,7 +75,10 @@ def tracked_of(run: Run) -> Tracked:
 
 def seq_of(event: w.RunEvent) -> int | None:
     """The event's number; None where it has none that can be one."""
-    text = event.metadata.get(SEQ, "")
+    return _number(event.metadata.get(SEQ, ""))
+
+
+def _number(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
         return None
     seq = int(text)
@@ -93,6 +98,22 @@ def hear(tracked: Tracked, event: w.RunEvent) -> tuple[e.Event, ...]:
     tracked.ended = event.type in ENDS
     tracked.lossy = tracked.lossy or (not found and says_beside(event))
     return tuple(found)
+
+
+def hear_delta(tracked: Tracked, delta: Delta) -> Heard | None:
+    """As `hear`, of one that is the next text or output of a run at work, with its number and its
+    time. None: it is not; nothing was taken."""
+    seq = _number(delta.seq)
+    stream = _STREAMS.get(delta.stream)
+    known = tracked.started and tracked.heard and not (tracked.ended or tracked.fed)
+    if not known or (delta.session_id or tracked.session or tracked.asked) != tracked.session:
+        return None
+    if (seq is not None and seq != tracked.last + 1) or not (delta.delta or stream):
+        return None
+    events = _said(tracked, delta.delta, stream, _read_body(delta.body))
+    if seq is not None:
+        tracked.last = seq
+    return (*events,), seq, Stamp(delta.timestamp) if delta.timestamp > 0 else None
 
 
 def _gap(tracked: Tracked, seq: int | None) -> Iterator[e.Event]:
@@ -167,7 +188,10 @@ def _usage(tracked: Tracked, event: w.RunEvent, kind: str) -> Iterator[e.Event]:
 
 
 def _body(event: w.RunEvent) -> Mapping[str, Json]:
-    text = event.metadata.get(BODY)
+    return _read_body(event.metadata.get(BODY, ""))
+
+
+def _read_body(text: str) -> Mapping[str, Json]:
     if not text:
         return NOTHING
     try:
@@ -203,10 +227,8 @@ def _delta(
         yield from _text_of(event)
         return
     stream = _STREAMS.get(event.metadata.get(STREAM, ""))
-    if stream is not None:
-        yield from _output(tracked, event.delta, stream, body)
-    elif event.delta or not (kind or is_silent(event)):
-        yield from _texts(event.delta)
+    if stream is not None or event.delta or not (kind or is_silent(event)):
+        yield from _said(tracked, event.delta, stream, body)
     if kind and not event.delta:
         tracked.lossy = True
 
@@ -222,6 +244,12 @@ def _text_of(event: w.RunEvent) -> Iterator[e.Event]:
 
 def _texts(text: str) -> Iterator[e.Event]:
     return (e.TextProduced(piece) for piece in split_text(text))
+
+
+def _said(
+    tracked: Tracked, delta: str, stream: Stream | None, body: Mapping[str, Json]
+) -> Iterator[e.Event]:
+    return _texts(delta) if stream is None else _output(tracked, delta, stream, body)
 
 
 _STREAMS: Final[Mapping[str, Stream]] = {stream.value: stream for stream in Stream}

@@ -10,7 +10,7 @@ import attrs
 from fleetgate.core import commands as c
 from fleetgate.core.answers import AccountList, Answer
 from fleetgate.core.errors import Refusal
-from fleetgate.core.ids import SessionId
+from fleetgate.core.ids import RunId, SessionId
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.times import SECOND, nanos
 from fleetgate.core.worker import NAMED, AccountReport
@@ -82,6 +82,19 @@ def to_command(
         native={NATIVE: codec.to_json(attrs.evolve(request, request_id=""))},
         within=within + _MARGIN,
     )
+
+
+def to_cancel(request: w.CancelRequest, run: RunId) -> c.Command:
+    """What a cancel asks of the core. Raises: `Refused`."""
+    match request.action:
+        case w.CancelAction.UNSPECIFIED | w.CancelAction.CANCEL_RUN:
+            return c.CancelRun(run)
+        case w.CancelAction.TERMINATE_SESSION if not request.session_id:
+            raise Refused("session_not_found", "session_id must name a session to terminate")
+        case w.CancelAction.TERMINATE_SESSION:
+            return c.EndSession(SessionId(request.session_id))
+        case other:
+            raise Refused("invalid_argument", f"action {other} is not known")
 
 
 def to_response(request: w.NodeCommandRequest, answer: Answer) -> w.NodeCommandResponse:

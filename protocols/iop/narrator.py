@@ -7,8 +7,8 @@ Behind the `start` each core event is one run event, which carries the core's nu
 from __future__ import annotations
 
 import base64
-import codecs
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 import attrs
@@ -17,18 +17,18 @@ from fleetgate.core import events as e
 from fleetgate.core.events import Outcome, Reason, Recorded, RunState
 from fleetgate.core.json import NOTHING, Json
 from fleetgate.core.run import Run
+from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.beside import kept_members, put_back, told_again
 from fleetgate.protocols.iop.names import BODY, FLUSH, KIND, SEQ, STREAM
 from fleetgate.protocols.json_text import dump
+from fleetgate.protocols.utf8 import Texts, streams
 
 NODE_LOST: Final = "node lost"
 TIMEOUT: Final = "timeout"
 _INT32: Final = (1 << 31) - 1
 _MAX_BEFORE: Final = 64
 """Events before a start that ride in it: a run that waits says little."""
-
-_decoder: Final = codecs.getincrementaldecoder("utf-8")
 
 
 @attrs.frozen(slots=True)
@@ -58,7 +58,7 @@ class Narrator:
         self._before: list[Json] = []
         self._time = 0
         self._usage = _usage(run.usage) if started and run.usage is not None else None
-        self._decoders = {stream: _decoder("replace") for stream in e.Stream}
+        self._texts = streams()
 
     @property
     def started(self) -> bool:
@@ -87,15 +87,27 @@ class Narrator:
         if isinstance(event, e.RunFinished):
             yield from self._end(recorded, event.outcome)
         elif self._started:
-            yield self._event("delta", _time(recorded), _part(event, self._decoders), recorded.seq)
+            yield self._event("delta", _time(recorded), _part(event, self._texts), recorded.seq)
         elif isinstance(event, _BEFORE) and len(self._before) < _MAX_BEFORE:
-            part = _part(event, self._decoders)
+            part = _part(event, self._texts)
             self._before.append([part.kind, dict(part.body)])
         elif isinstance(event, e.RunStarted | e.SessionOpened):
-            yield self._start(_time(recorded), _part(event, self._decoders), recorded.seq)
+            yield self._start(_time(recorded), _part(event, self._texts), recorded.seq)
         else:
             yield self._start(_time(recorded))
-            yield self._event("delta", _time(recorded), _part(event, self._decoders), recorded.seq)
+            yield self._event("delta", _time(recorded), _part(event, self._texts), recorded.seq)
+
+    def deltas(self, batch: Sequence[Recorded]) -> list[bytes] | None:
+        """The frames of what `tell` tells of texts and output with nothing beside them, up to the
+        first event that is another. None: that is the first, and nothing was told."""
+        if not self._started or not _is_plain(batch[0]):
+            return None
+        told: list[codec.Told] = []
+        for recorded in takewhile(_is_plain, batch):
+            delta, stream, body = _said(recorded.event, self._texts)
+            self._time = max(self._time, _time(recorded))
+            told.append((delta, _metadata(recorded.seq, "", stream, body), self._time))
+        return codec.encode_deltas(self._event("delta", 0, _Part()), told)
 
     def _start(self, time: int, part: _Part = _Part(), seq: int = 0) -> w.RunEvent:
         self._started = True
@@ -109,8 +121,8 @@ class Narrator:
     def _end(self, recorded: Recorded, outcome: Outcome) -> Iterator[w.RunEvent]:
         if not self._started and outcome.reason is not Reason.REFUSED:
             yield self._start(_time(recorded))
-        for stream, decoder in self._decoders.items():
-            rest = decoder.decode(b"", final=True)
+        for stream, text in self._texts.items():
+            rest = text.decode(b"", final=True)
             if rest:
                 yield self._event("delta", _time(recorded), _Part(FLUSH, rest, stream=stream.value))
         type, message, error = _ending(outcome)
@@ -123,15 +135,7 @@ class Narrator:
         if part.usage is not None:
             self._usage = part.usage
         self._time = max(self._time, time)
-        metadata: dict[str, str] = {}
-        if seq:
-            metadata[SEQ] = str(seq)
-        if part.kind:
-            metadata[KIND] = part.kind
-        if part.stream:
-            metadata[STREAM] = part.stream
-        if part.body:
-            metadata[BODY] = dump(part.body)
+        metadata = _metadata(seq, part.kind, part.stream, part.body)
         return w.RunEvent(
             run_id=self._id,
             type=type,
@@ -143,6 +147,28 @@ class Narrator:
             background=self._background,
             node_id=self._node,
         )
+
+
+def _metadata(seq: int, kind: str, stream: str, body: Mapping[str, Json]) -> dict[str, str]:
+    metadata: dict[str, str] = {}
+    if seq:
+        metadata[SEQ] = str(seq)
+    if kind:
+        metadata[KIND] = kind
+    if stream:
+        metadata[STREAM] = stream
+    if body:
+        metadata[BODY] = dump(body)
+    return metadata
+
+
+def _is_plain(recorded: Recorded) -> bool:
+    event, source = recorded.event, recorded.source
+    if source is not None and source.native is not None:
+        return False
+    if type(event) is e.OutputProduced:
+        return len(event.data) <= e.MAX_BODY
+    return type(event) is e.TextProduced and len(event.text) <= e.MAX_BODY
 
 
 _BEFORE: Final = (e.StateChanged, e.Diagnosed, e.GapFound, e.InputAccepted)
@@ -158,12 +184,11 @@ def _tail(worker: str) -> str:
     return worker.partition("/")[2]
 
 
-def _part(event: e.Event, decoders: Mapping[e.Stream, codecs.IncrementalDecoder]) -> _Part:
+def _part(event: e.Event, texts: Texts) -> _Part:
     match event:
-        case e.TextProduced(text=text):
-            return _Part(delta=text)
-        case e.OutputProduced():
-            return _output(event, decoders[event.stream])
+        case e.TextProduced() | e.OutputProduced():
+            delta, stream, body = _said(event, texts)
+            return _Part("", delta, body, stream)
         case e.ReasoningProduced(text=text):
             return _Part("reasoning", text)
         case e.ToolProgressed(text=text, call=call):
@@ -206,12 +231,16 @@ def _given(**members: Json) -> Mapping[str, Json]:
     return {key: value for key, value in members.items() if value is not None}
 
 
-def _output(event: e.OutputProduced, decoder: codecs.IncrementalDecoder) -> _Part:
-    text = decoder.decode(event.data)
+def _said(event: e.Event, texts: Texts) -> tuple[str, str, Mapping[str, Json]]:
+    """Of a text or output: the text, its stream, and what does not fit."""
+    if type(event) is not e.OutputProduced:
+        assert type(event) is e.TextProduced
+        return event.text, "", NOTHING
+    text = texts[event.stream].decode(event.data)
     body: dict[str, Json] = {"offset": event.offset} if event.offset else {}
     if text.encode() != event.data:
         body["data_base64"] = base64.b64encode(event.data).decode()
-    return _Part(delta=text, body=body, stream=event.stream.value)
+    return text, event.stream.value, body
 
 
 def _usage(event: e.UsageReported) -> w.Usage | None:

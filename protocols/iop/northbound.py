@@ -7,22 +7,18 @@ on, and the edge may ask for new ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from posixpath import join
 from typing import Any, Final
-
-import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, Answer, RunList
 from fleetgate.core.errors import Conflict, Refusal, RunNotFound, Unavailable
 from fleetgate.core.events import Recorded
-from fleetgate.core.ids import RunId, SessionId
+from fleetgate.core.ids import RunId
 from fleetgate.core.json import same
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     Close,
-    Connection,
     Established,
     Notify,
     Opening,
@@ -33,12 +29,13 @@ from fleetgate.protocols.api import (
     Steps,
     Submit,
 )
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.config import Applied, apply
 from fleetgate.protocols.iop.errors import LONGEST, Refused, of_refusal
-from fleetgate.protocols.iop.inquiries import INQUIRY, Inquiries
+from fleetgate.protocols.iop.inquiries import INQUIRY, Inquiries, to_cancel
 from fleetgate.protocols.iop.pulse import BEAT, DEAD, Pulse
 from fleetgate.protocols.iop.settings import NorthSettings
 from fleetgate.protocols.iop.state import EDGE_MAY, Phase
@@ -50,7 +47,7 @@ _QUOTED: Final = 128
 """Characters of a peer's own run id that an error repeats."""
 
 
-class NodeConnection(Connection):
+class NodeConnection(BulkConnection):
     """A node's end of its link."""
 
     def __init__(self, settings: NorthSettings) -> None:
@@ -120,6 +117,12 @@ class NodeConnection(Connection):
 
     def deliver(self, batch: Sequence[Recorded], now: int) -> Steps:
         return self._after([*self._telling.deliver(batch, now)], now)
+
+    def deliver_bulk(self, batch: Sequence[Recorded], now: int) -> Sequence[bytes] | None:
+        frames = self._telling.deliver_bulk(batch)
+        if frames is not None:
+            self._pulse.say(now)
+        return frames
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
         what, subject = reply_to
@@ -204,9 +207,9 @@ class NodeConnection(Connection):
 
     def _edge_error(self, error: w.Error) -> Steps:
         said = f"{error.code[:64]}: {error.message[:LONGEST]}"
-        if error.code == "replaced":
+        if error.code in ("replaced", "unauthenticated"):  # the two that stop retries
             self._phase = Phase.OVER
-            return (Report("iop_replaced", said), Close(1000, said, retry=False))
+            return (Report(f"iop_{error.code}", said), Close(1000, said, retry=False))
         return (Report("iop_edge_error", said),)
 
     # --- runs
@@ -223,22 +226,19 @@ class NodeConnection(Connection):
             return (self._error(request.run_id, refused),)
         try:
             spec = to_spec(request, profile=self._applied.profile(request))
-            named = spec.workspace or ("",)
-            where = [self._applied.workspace(each) for each in named]
-            spec = attrs.evolve(spec, workspace=tuple(each for each in where if each))
-            if isinstance(spec.input, c.ShellCommand) and spec.input.cwd:
-                self._applied.workspace(join(request.workspace, spec.input.cwd))
+            spec = self._applied.placed(spec)
         except Refused as refused:
             described = c.DescribeRun(self._id(request.run_id))
             return (Submit(described, ("known", (request, refused))),)
         return (self._start(request, spec),)
 
-    def _start(self, request: w.RunRequest, spec: c.RunSpec) -> Submit:
+    def _start(self, request: w.RunRequest, spec: c.RunSpec, *, again: bool = False) -> Submit:
         start = c.StartRun(
             self._id(request.run_id), spec, c.Origin(self._opening.link, request.run_id)
         )
         exists = request.session_mode == w.SessionMode.REQUIRE_EXISTING
-        return Submit(c.StartRunIf(start, session_exists=exists), ("start", (request, spec)))
+        command = c.StartRunIf(start, session_exists=exists)
+        return Submit(command, ("start", (request, spec)), again=again)
 
     def _error(self, run_id: str, refused: Refused) -> Send:
         text = f"{run_id[:_QUOTED]}: {refused.message}"
@@ -263,7 +263,7 @@ class NodeConnection(Connection):
             case Unavailable(open=True):
                 # An edge asks once. Told that the run has failed, it would never hear of one that
                 # is accepted all the same.
-                return (self._start(request, spec),)
+                return (self._start(request, spec, again=True),)
             case Refusal():
                 return self._refuse(request, of_refusal(answer), now)
             case _:
@@ -308,19 +308,6 @@ class NodeConnection(Connection):
 
 
 _CONFLICT: Final = Refused("conflict", "the run exists with another request; choose a new id")
-
-
-def to_cancel(request: w.CancelRequest, run: RunId) -> c.Command:
-    """What a cancel asks of the core. Raises: `Refused`."""
-    match request.action:
-        case w.CancelAction.UNSPECIFIED | w.CancelAction.CANCEL_RUN:
-            return c.CancelRun(run)
-        case w.CancelAction.TERMINATE_SESSION if not request.session_id:
-            raise Refused("session_not_found", "session_id must name a session to terminate")
-        case w.CancelAction.TERMINATE_SESSION:
-            return c.EndSession(SessionId(request.session_id))
-        case other:
-            raise Refused("invalid_argument", f"action {other} is not known")
 
 
 def _broken(text: str) -> RemoteProtocolError:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 
 from fleetgate.core.json import NOTHING
+from fleetgate.core.values import value
 from fleetgate.protocols.carriage import (
     Carriage,
     GrpcCall,
@@ -32,7 +33,7 @@ def _from_zero(default: Any) -> Any:
     return attrs.field(default=default, validator=not_negative)
 
 
-@attrs.frozen(slots=True)
+@value
 class NodeSettings:
     """What an edge sets at one node. `config` is a `NodeConfigPayload` as a table, with the
     schema's names: it takes the place of the entry's own."""
@@ -45,7 +46,7 @@ class NodeSettings:
             read_config(self.config)
 
 
-@attrs.frozen(slots=True)
+@value
 class EdgeSettings:
     """The edge's side, which faces nodes."""
 
@@ -96,7 +97,7 @@ class EdgeSettings:
         read_config(self.config)
 
 
-@attrs.frozen(slots=True)
+@value
 class NorthSettings:
     """The side that faces an edge, which it dials as a node, or control clients, which come in
     and call EdgeControl."""

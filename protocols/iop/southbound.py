@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import attrs
@@ -9,7 +10,7 @@ import attrs
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Admission, Answer
 from fleetgate.core.commands import Order
-from fleetgate.core.errors import Refusal, UnsupportedInput
+from fleetgate.core.errors import Refusal, Unavailable, UnsupportedInput
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.core.times import nanos
@@ -17,7 +18,6 @@ from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
     Close,
-    Connection,
     Established,
     Notify,
     Opening,
@@ -34,6 +34,7 @@ from fleetgate.protocols.api import (
     WithdrawWorker,
     WorkerReady,
 )
+from fleetgate.protocols.bulk import Bulk, BulkConnection
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
@@ -51,7 +52,7 @@ _REGISTER: Final = "register"
 REPLACED: Final = "replaced"
 
 
-class EdgeConnection(Connection):
+class EdgeConnection(BulkConnection):
     """An edge's end of a node's link."""
 
     def __init__(self, settings: EdgeSettings) -> None:
@@ -85,6 +86,14 @@ class EdgeConnection(Connection):
             what = type(message).__name__
             raise self._violation(f"{what} came where the link is {self._phase.value}")
         return self._after(self._taken(message, now), now)
+
+    def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
+        if self._phase is not Phase.LIVE:
+            return None
+        bulk = self._runs.deltas(codec.deltas_of(frames))
+        if bulk is not None:
+            self._pulse.hear(now)
+        return bulk
 
     def _violation(self, text: str) -> RemoteProtocolError:
         return RemoteProtocolError(text, self._ending("protocol_violation", text))
@@ -175,7 +184,10 @@ class EdgeConnection(Connection):
     # --- registration
 
     def _register(self, token: str) -> Steps:
-        node = self._opening.identify(token) if token else None
+        try:
+            node = self._opening.identify(token) if token else None
+        except Unavailable as unavailable:
+            return self._ending("unavailable", unavailable.message)
         if node is None or node in self._settings.controllers:
             return self._not_registered("the token names no node")
         self._phase = Phase.ADMITTING
@@ -189,6 +201,11 @@ class EdgeConnection(Connection):
         enabled = enabled_types(self._config)
         info = to_worker(self._opening.link, node, self._alias, enabled, grace)
         return (AnnounceWorker(info), Pause())
+
+    def dismissed(self, reason: str, now: int) -> Steps:
+        """Say it in the last message; the call's status says it, too."""
+        self._phase = Phase.OVER
+        return (Send(codec.encode_edge(w.Error("unauthenticated", reason))),)
 
     def _not_registered(self, reason: str) -> Steps:
         self._phase = Phase.OVER

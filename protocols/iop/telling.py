@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
+from typing import Final
 
 import attrs
 
-from fleetgate.core.events import Recorded, RunFinished
+from fleetgate.core.events import MAX_BODY, Recorded, RunFinished
 from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.queue import Queue
 from fleetgate.core.run import Run
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Ack, Follow, Send, Step, Steps, Unfollow
@@ -30,7 +31,7 @@ class Telling:
         self.node = ""
         self._settings = settings
         self._narrators: dict[RunId, Narrator] = {}
-        self._ended: deque[tuple[int, RunId, Seq]] = deque()
+        self._ended: Queue[tuple[int, RunId, Seq]] = Queue()
 
     def follow(self, run: Run, *, again: bool = False) -> Steps:
         """Tell the run from its beginning, or of one that was told before what is retained."""
@@ -65,6 +66,14 @@ class Telling:
                 break
         return steps
 
+    def deliver_bulk(self, batch: Sequence[Recorded]) -> list[bytes] | None:
+        """The frames of the first events, if these are texts or output of a run that was begun, up
+        to one that is not. None: the first is not, nothing was told."""
+        narrator = self._narrators.get(batch[0].run) if batch else None
+        if narrator is None or self._settings.max_message < _SURELY:
+            return None
+        return narrator.deltas(batch)
+
     def _fit(self, event: w.RunEvent) -> bytes:
         """An event's frame; what is too long for one goes without what only we read."""
         frame = codec.encode_node(event)
@@ -74,7 +83,7 @@ class Telling:
         """The edge was heard: what was told long enough before that has arrived."""
         before = now - nanos(self._settings.dead_after)
         steps: list[Step] = []
-        while self._ended and self._ended[0][0] <= before:
+        while self._ended and self._ended.first[0] <= before:
             _, run, seq = self._ended.popleft()
             steps.append(Ack(run, seq))
         return steps
@@ -93,6 +102,10 @@ class Telling:
             node_id=self.node,
         )
 
+
+_SURELY: Final = 8 * MAX_BODY
+"""A message of so many bytes surely holds a text or output: four times as long as UTF-8, or three
+times and once more in base64; and what stands around it."""
 
 _CUT = 1 << 20
 """Characters of a text that surely fits into a message, with the others beside it."""

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from fleetgate.core.json import NOTHING, Json
+from fleetgate.core.values import value
 
 MAX_MESSAGE: Final = 4 << 20
 """Bytes of a message, both ways."""
@@ -65,7 +66,7 @@ class CommandType(IntEnum):
     USAGE_STATUS = 1
 
 
-@attrs.frozen(slots=True)
+@value
 class RunRequest:
     """Execute something on a node."""
 
@@ -82,7 +83,7 @@ class RunRequest:
     background: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class Usage:
     """Tokens, cumulative within a run."""
 
@@ -90,7 +91,7 @@ class Usage:
     output_tokens: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class RunEvent:
     """What has happened in a run. `timestamp` is Unix nanoseconds."""
 
@@ -107,7 +108,7 @@ class RunEvent:
     node_id: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class EdgeNodeEvent:
     """A node came or went, or told something about itself."""
 
@@ -121,14 +122,14 @@ class EdgeNodeEvent:
     timestamp: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class Heartbeat:
     """A sign of life. `timestamp` is Unix nanoseconds."""
 
     timestamp: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class CancelRequest:
     """End a run, or a session."""
 
@@ -139,7 +140,7 @@ class CancelRequest:
     action: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class NodeCommandRequest:
     """A question to a node."""
 
@@ -152,7 +153,7 @@ class NodeCommandRequest:
     metadata: Mapping[str, str] = _table()
 
 
-@attrs.frozen(slots=True)
+@value
 class AgentUsageStatus:
     """What an account has used, in its provider's words."""
 
@@ -164,7 +165,7 @@ class AgentUsageStatus:
     metadata: Mapping[str, str] = _table()
 
 
-@attrs.frozen(slots=True)
+@value
 class NodeCommandResponse:
     """The answer to a `NodeCommandRequest`."""
 
@@ -177,7 +178,7 @@ class NodeCommandResponse:
     error: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Error:
     """Something was refused, or is wrong with the link."""
 
@@ -185,14 +186,14 @@ class Error:
     message: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class RegisterRequest:
     """A node's first message."""
 
     token: str = attrs.field(default="", repr=False)
 
 
-@attrs.frozen(slots=True)
+@value
 class CLICompletionMarker:
     """How the end of an answer is told from more of it."""
 
@@ -200,7 +201,7 @@ class CLICompletionMarker:
     regex: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class CLIProfileConfig:
     """One program that the adapter `cli` runs. Times are milliseconds."""
 
@@ -217,28 +218,28 @@ class CLIProfileConfig:
     resume_args: tuple[str, ...] = _many()
 
 
-@attrs.frozen(slots=True)
+@value
 class CLIAdapterConfig:
     """Profiles by name: a run's `target`."""
 
     profiles: Mapping[str, CLIProfileConfig] = _table(CLIProfileConfig)
 
 
-@attrs.frozen(slots=True)
+@value
 class OllamaAdapterConfig:
     """Where a model server is."""
 
     base_url: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class VllmAdapterConfig:
     """Where a model server is."""
 
     endpoint: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class AdapterConfig:
     """One adapter. At most one of `cli`, `ollama` and `vllm` is there; without any, `settings`
     may hold the same keys."""
@@ -253,7 +254,7 @@ class AdapterConfig:
     vllm: VllmAdapterConfig | None = _one(VllmAdapterConfig)
 
 
-@attrs.frozen(slots=True)
+@value
 class NodeRuntimeConfig:
     """How a node runs things. `concurrency` 0 is no bound."""
 
@@ -261,7 +262,7 @@ class NodeRuntimeConfig:
     workspace_root: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class NodeConfigPayload:
     """All that an edge sets at a node."""
 
@@ -269,7 +270,7 @@ class NodeConfigPayload:
     runtime: NodeRuntimeConfig | None = _one(NodeRuntimeConfig)
 
 
-@attrs.frozen(slots=True)
+@value
 class RegisterResponse:
     """Whether a node is let in, who it is, and how it is set."""
 
@@ -280,7 +281,7 @@ class RegisterResponse:
     config: NodeConfigPayload | None = _one(NodeConfigPayload)
 
 
-@attrs.frozen(slots=True)
+@value
 class AttachRequest:
     """Watch a run from an event on."""
 
@@ -288,7 +289,7 @@ class AttachRequest:
     after_sequence: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class CancelResponse:
     """Whether a cancel was taken."""
 
@@ -296,14 +297,14 @@ class CancelResponse:
     error: Error | None = _one(Error)
 
 
-@attrs.frozen(slots=True)
+@value
 class WatchNodesRequest:
     """Watch nodes come and go, beginning with those that are here if so wished."""
 
     include_current: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class Unknown:
     """A link's message without a payload, or with one that is not known here."""
 

@@ -17,30 +17,43 @@ from __future__ import annotations
 
 from typing import Final
 
-from fleetgate.protocols.api import Adapter, Side
+from fleetgate.protocols.api import Adapter, Connection, Side
 from fleetgate.protocols.carriage import met_by_dialling, met_by_listening
 from fleetgate.protocols.kodelet import explain
-from fleetgate.protocols.kodelet.northbound import RunnerConnection
 from fleetgate.protocols.kodelet.settings import (
     ControlPlaneSettings,
     RunnerSettings,
     control_plane_carriage,
     runner_carriage,
 )
-from fleetgate.protocols.kodelet.southbound import ControlPlaneConnection
 from fleetgate.protocols.kodelet.translate import INPUTS
+
+# Each side is imported where one is opened: a fake, and most gateways, play only one.
+
+
+def _runner(settings: RunnerSettings) -> Connection:
+    from fleetgate.protocols.kodelet.northbound import RunnerConnection
+
+    return RunnerConnection(settings)
+
+
+def _control_plane(settings: ControlPlaneSettings) -> Connection:
+    from fleetgate.protocols.kodelet.southbound import ControlPlaneConnection
+
+    return ControlPlaneConnection(settings)
+
 
 ADAPTER: Final = Adapter(
     "kodelet",
     northbound=Side(
         RunnerSettings,
-        RunnerConnection,
+        _runner,
         runner_carriage,
         misplaced=met_by_dialling("a control plane listens"),
     ),
     southbound=Side(
         ControlPlaneSettings,
-        ControlPlaneConnection,
+        _control_plane,
         control_plane_carriage,
         inputs=INPUTS,
         misplaced=met_by_listening("runners dial their control plane"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from fleetgate.protocols.api import Close, RemoteProtocolError
 from fleetgate.protocols.json_text import Malformed
@@ -39,18 +39,30 @@ def decode(frame: bytes) -> Message:
 def _message(value: Any) -> Message:
     if not is_object(value):
         raise Malformed("expected an object; a batch is not supported either")
-    given = value
-    if member(given, "jsonrpc") != "2.0":
+    given = _members(value)
+    if given.get("jsonrpc") != "2.0":
         raise Malformed('expected jsonrpc "2.0"')
-    method, id = member(given, "method"), member(given, "id")
+    method, id = given.get("method"), given.get("id")
     if method is not None and not isinstance(method, str):
         raise Malformed("method: expected a string")
     if id is not None and not (isinstance(id, str) and trim(id)):
         raise Malformed("id: expected a string that is not blank")
-    error = _error(member(given, "error"))
-    if method and (trim(method) or not has(given, "result")):
+    error = _error(given.get("error"))
+    if method and (trim(method) or "result" not in given):
         return _request(given, id, method, error)
     return _response(given, id, error)
+
+
+_MEMBERS: Final = ("jsonrpc", "id", "method", "params", "result", "error")
+_NAMES: Final = frozenset(_MEMBERS)
+
+
+def _members(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An envelope's members by the names that they have here. Nearly always they are spelt so, and
+    there are no others, which is told without a look at how each might be spelt."""
+    if _NAMES.issuperset(value):
+        return value
+    return {name: member(value, name) for name in _MEMBERS if has(value, name)}
 
 
 def _error(value: Any) -> RpcError | None:
@@ -64,9 +76,9 @@ def _request(
 ) -> Message:
     if not trim(method):
         raise Malformed("method: expected a name")
-    if has(given, "result") or error is not None:
+    if "result" in given or error is not None:
         raise Malformed("a request has neither result nor error")
-    params = member(given, "params") if has(given, "params") else ABSENT
+    params = given.get("params", ABSENT)
     return Notification(method, params) if id is None else Request(id, method, params)
 
 
@@ -74,12 +86,12 @@ def _response(given: Mapping[str, Any], id: str | None, error: RpcError | None) 
     if id is None:
         raise Malformed("a response has an id")
     if error is not None:
-        if has(given, "result"):
+        if "result" in given:
             raise Malformed("a response has a result or an error, not both")
         return Failure(id, error)
-    if not has(given, "result"):
+    if "result" not in given:
         raise Malformed("expected a method, a result or an error")
-    return Success(id, member(given, "result"))
+    return Success(id, given["result"])
 
 
 def encode(message: Message) -> bytes:

@@ -46,6 +46,7 @@ class KodeletExplainer(Explainer):
     )
     times = frozenset({"timestamp", "startedAt"})
     idle = frozenset({"runner.heartbeat", "tool.update"})
+    farewells = frozenset({"runner.goodbye"})
 
     def __init__(self) -> None:
         self._open: OrderedDict[tuple[Speaker | None, str], _Asked] = OrderedDict()

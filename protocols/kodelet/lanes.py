@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
+
+from fleetgate.core.queue import Queue
 
 
 class Lanes:
@@ -16,8 +17,9 @@ class Lanes:
 
     def __init__(self, control: int, update: int) -> None:
         self._limit = control
-        self._control: deque[bytes] = deque()
-        self._update: deque[bytes] = deque(maxlen=update)
+        self._most_updates = update
+        self._control: Queue[bytes] = Queue()
+        self._update: Queue[bytes] = Queue()
 
     @property
     def crowded(self) -> bool:
@@ -31,6 +33,8 @@ class Lanes:
     def update(self, frame: bytes) -> None:
         """A `tool.update`."""
         self._update.append(frame)
+        if len(self._update) > self._most_updates:
+            self._update.popleft()
 
     def take(self) -> bytes | None:
         """The next frame to send: an update only where nothing else waits."""

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from fleetgate.core.values import value
 from fleetgate.protocols.api import NO_STEPS, Steps
 from fleetgate.protocols.kodelet.errors import RpcError
 from fleetgate.protocols.kodelet.manifest import Manifest
@@ -15,7 +16,7 @@ from fleetgate.protocols.kodelet.state import RunPhase
 from fleetgate.protocols.kodelet.wire import LONGEST_TEXT, RunOpen, ToolUpdate
 
 
-@attrs.frozen(slots=True)
+@value
 class Ended:
     """How something that was asked of a runner came out: `text` says what went wrong (empty:
     nothing did), `error` is the runner's own word for it, where it had one."""

@@ -40,5 +40,5 @@ def dispatch(asked: Lifecycle, blocked: Collection[str] = ()) -> LifecycleResult
 
 def _echoed(given: Structured) -> Structured:
     """As Go writes what it has read: metadata of a type that it does not know is gone."""
-    known = given.metadata if given.metadata_type in metadata.TYPES else None
+    known = given.metadata if given.metadata_type in metadata.types() else None
     return attrs.evolve(given, metadata=known, timestamp=rewritten(given.timestamp))

@@ -11,9 +11,10 @@ from typing import Any, Final
 import attrs
 
 from fleetgate.core.json import Json
+from fleetgate.core.values import value
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import structs
-from fleetgate.protocols.kodelet.go_json import canonical, is_tuple, trim
+from fleetgate.protocols.kodelet.go_json import canonical, finite, is_tuple, trim
 from fleetgate.protocols.kodelet.structs import field
 from fleetgate.protocols.strict import expect
 
@@ -21,14 +22,14 @@ ENVIRONMENT: Final = "environment"
 _PREFIX: Final = "sha256:"
 
 
-@attrs.frozen(slots=True)
+@value
 class ContextFile:
     path: str = ""
     content: str = ""
     digest: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Tool:
     name: str = ""
     description: str = ""
@@ -36,7 +37,7 @@ class Tool:
     placement: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Skill:
     name: str = ""
     description: str = ""
@@ -44,7 +45,7 @@ class Skill:
     digest: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Command:
     name: str = ""
     description: str = ""
@@ -53,7 +54,7 @@ class Command:
     digest: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class SystemInformation:
     is_git_repo: bool = False
     platform: str = ""
@@ -61,7 +62,7 @@ class SystemInformation:
     date: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Config:
     allowed_commands: tuple[str, ...] | None = field(None, omit=True)
     tool_mode: str = field("", omit=True)
@@ -72,7 +73,7 @@ class Config:
     system_information: SystemInformation | None = field(None, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class Capabilities:
     tool_updates: bool = False
     interactive_ui: bool = field(False, name="interactiveUI")
@@ -80,7 +81,7 @@ class Capabilities:
     commands: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class Manifest:
     """The result of `run.open`. A list that is None is `null`, which is not `[]` (W 10.3)."""
 
@@ -99,7 +100,7 @@ class Manifest:
     capabilities: Capabilities = Capabilities()
 
 
-@attrs.frozen(slots=True)
+@value
 class Opened:
     """Whom a manifest must be of."""
 
@@ -236,4 +237,6 @@ def read_manifest(value: Any) -> Manifest:
     for tool in manifest.tools or ():
         if not isinstance(tool.input_schema, dict | None):
             raise expect("an object as inputSchema", tool.input_schema)
+        if not finite(tool.input_schema):
+            raise Malformed("inputSchema: a number that no 64-bit float holds (W 10.3)")
     return manifest

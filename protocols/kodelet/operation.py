@@ -6,6 +6,7 @@ import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.ids import RunId
+from fleetgate.protocols.kodelet.showing import Showing
 from fleetgate.protocols.kodelet.transcript import Transcript, Work
 from fleetgate.protocols.kodelet.wire import RunOpen
 
@@ -37,7 +38,7 @@ class OpenRun:
 @attrs.define(slots=True, eq=False)
 class Operation:
     """A call under way. `request` is its id on the wire, `run` the core's run. `questions` are
-    the wire ids of what it asks, by approval. `next_update`: no update goes out before. `start` is
+    the wire ids of what it asks, by approval. `showing` paces its updates. `start` is
     what the core was asked."""
 
     request: str
@@ -50,6 +51,6 @@ class Operation:
     wants_updates: bool = False
     accepted: bool = False
     canceled: bool = False
-    next_update: int = 0
+    showing: Showing = attrs.field(factory=Showing)
     questions: dict[str, str] = attrs.field(factory=dict[str, str])
     start: c.StartRun | None = None

@@ -11,7 +11,6 @@ from fleetgate.core.answers import Answer
 from fleetgate.core.errors import Refusal, Unavailable, UnsupportedInput
 from fleetgate.core.events import Decision, Outcome, Recorded, RunState
 from fleetgate.core.ids import RunId, Seq
-from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Ack, Follow, Report, Step, Steps, Submit, Unfollow
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
@@ -21,7 +20,7 @@ from fleetgate.protocols.kodelet.operation import Operation
 from fleetgate.protocols.kodelet.peer import Answered, Oversize, Peer
 from fleetgate.protocols.kodelet.settings import RunnerSettings
 from fleetgate.protocols.kodelet.structs import read, write
-from fleetgate.protocols.kodelet.transcript import conclude, display, refuse, snapshot
+from fleetgate.protocols.kodelet.transcript import conclude, display, refuse
 
 UPDATE: Final = "update "
 NOBODY: Final = ("nobody", "")
@@ -54,7 +53,7 @@ class Operations:
         if isinstance(answer, Unavailable) and answer.open and operation.start is not None:
             # A call is made once. Told that it has failed, nobody would stop a run that is
             # accepted all the same.
-            return (Submit(operation.start, ("start", request)),)
+            return (Submit(operation.start, ("start", request), again=True),)
         if not isinstance(answer, Refusal):
             operation.accepted = True
             follow = Follow(operation.run, Seq(0))
@@ -94,7 +93,8 @@ class Operations:
         return steps
 
     def _shows(self, operation: Operation) -> bool:
-        return operation.wants_updates and not operation.canceled
+        wanted = operation.wants_updates and not operation.canceled
+        return wanted and not operation.showing.over
 
     def _told(self, operation: Operation, event: e.Event) -> Steps:
         match event:
@@ -111,22 +111,23 @@ class Operations:
         return NO_STEPS
 
     def _update_soon(self, operation: Operation, now: int) -> None:
-        if now >= operation.next_update:
+        if now >= operation.showing.due:
             self.update(operation.request, now)
         else:
-            self._deadlines.set(UPDATE + operation.request, operation.next_update)
+            self._deadlines.set(UPDATE + operation.request, operation.showing.due)
 
     def update(self, request: str, now: int) -> None:
         """Send a snapshot of what a call has said. It may be dropped on its way (W 5.2)."""
         operation = self._all.get(request)
         if operation is None:
             return
-        owner = operation.owner
+        owner, showing = operation.owner, operation.showing
         owner.sequence += 1
-        result = snapshot(operation.work, operation.transcript, now)
-        said = wire.ToolUpdate(owner.id, operation.call, request, owner.sequence, result)
-        operation.next_update = now + nanos(self._settings.update_every)
-        self._peer.update(said)
+        said = wire.ToolUpdate(owner.id, operation.call, request, owner.sequence)
+        every = self._settings.update_every
+        frame = showing.next(said, operation.work, operation.transcript, now, every)
+        if not self._peer.update(frame):
+            showing.over = True
 
     def _finish(self, operation: Operation, outcome: Outcome, seq: Seq, now: int) -> Steps:
         request = operation.request

@@ -7,11 +7,12 @@ What is to be said goes into two lanes; `flush` empties them into steps. A reque
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any, Final, TypeAlias
 
 import attrs
 
+from fleetgate.core.queue import Queue
+from fleetgate.core.values import value
 from fleetgate.protocols.api import Send
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import structs
@@ -42,7 +43,7 @@ class Oversize(ValueError):
     """A message of ours is above the limit; nothing was sent."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Called:
     """A request has a slot: answer it, once."""
 
@@ -51,7 +52,7 @@ class Called:
     params: Any
 
 
-@attrs.frozen(slots=True)
+@value
 class Told:
     """A notification has a slot: say `finished`."""
 
@@ -59,14 +60,14 @@ class Told:
     params: Any
 
 
-@attrs.frozen(slots=True)
+@value
 class Canceled:
     """The caller of a request that is under way has given up. It is answered all the same."""
 
     id: str
 
 
-@attrs.frozen(slots=True)
+@value
 class Answered:
     """A call of ours is over: its result, or an error. `token` is what was given to `call`."""
 
@@ -75,7 +76,7 @@ class Answered:
     error: RpcError | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Broken:
     """A call of ours can have no answer any more, for the link is gone."""
 
@@ -94,7 +95,7 @@ class _Pool:
 
     limit: int
     busy: int = 0
-    waiting: deque[Request] = attrs.field(factory=deque[Request])
+    waiting: Queue[Request] = attrs.field(factory=Queue[Request])
 
 
 class Peer:
@@ -112,7 +113,7 @@ class Peer:
         self._waiting_size = 0
         self._sizes: dict[str, int] = {}
         self._notifications = 0
-        self._came: deque[Came] = deque()
+        self._came: Queue[Came] = Queue()
 
     # --- in
 
@@ -188,7 +189,7 @@ class Peer:
         if pool is None:
             return
         if id in self._sizes:
-            pool.waiting = deque(each for each in pool.waiting if each.id != id)
+            pool.waiting = Queue(each for each in pool.waiting if each.id != id)
             self._unqueue(id)
             del self._inbound[id]
             self._put(encode(Failure(id, CANCELED)))
@@ -260,12 +261,13 @@ class Peer:
         """
         self._put(self._fitting(Notification(method, params)))
 
-    def update(self, params: Any) -> None:
-        """Put a `tool.update` into the lane that yields to all others and drops the oldest.
-
-        Raises: `Oversize`.
-        """
-        self._lanes.update(self._fitting(Notification("tool.update", params)))
+    def update(self, frame: bytes) -> bool:
+        """Put a `tool.update` into the lane that yields to all others and drops the oldest. Whether
+        it went: one above the limit goes nowhere, and the result says what it would have."""
+        if len(frame) > self._limits.message_limit:
+            return False
+        self._lanes.update(frame)
+        return True
 
     def _fitting(self, message: Request | Notification) -> bytes:
         frame = encode(message)

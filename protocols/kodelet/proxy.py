@@ -14,7 +14,6 @@ from fleetgate.protocols.kodelet.go_json import trim
 from fleetgate.protocols.kodelet.handling import Refused, read_params
 from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.peer import Called, Peer
-from fleetgate.protocols.kodelet.ui_requests import read_question
 from fleetgate.protocols.kodelet.ward import Asked, Ward
 from fleetgate.protocols.kodelet.wards import Wards
 
@@ -52,6 +51,9 @@ class Proxy:
 
         Raises: `Refused`, `Malformed`.
         """
+        # Imported here: a dozen classes, and few runners ever ask.
+        from fleetgate.protocols.kodelet.ui_requests import read_question
+
         method = called.method
         call = read_params(wire.UiCall, called)
         question = read_question(method, call.request)
@@ -84,7 +86,7 @@ class Proxy:
             return NO_STEPS
         event = ui.to_approval(called.method, question, called.id)
         steps = self._dismiss(ward, event.approval)
-        ward.questions[event.approval] = Asked(called.id, called.method, question)
+        ward.questions[event.approval] = Asked(called.id, called.method, question.default_value)
         return (*steps, Record(ward.run, (event,)))
 
     def _dismiss(self, ward: Ward, approval: str) -> Steps:
@@ -109,7 +111,7 @@ class Proxy:
         """A person has answered. One that is not open any more needs no answer."""
         asked = ward.questions.pop(command.approval, None) if ward is not None else None
         if asked is not None:
-            answer = ui.from_decision(asked.method, asked.question, command.decision, command.value)
+            answer = ui.from_decision(asked.method, asked.default, command.decision, command.value)
             self._peer.succeed(asked.id, answer)
 
 

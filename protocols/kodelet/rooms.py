@@ -124,7 +124,7 @@ class Rooms:
         """The core took a run, or refused it."""
         work = self._works[run]
         if isinstance(answer, Unavailable) and answer.open and work.start is not None:
-            return (Submit(work.start, ("room", run)),)  # as `Operations.started`
+            return (Submit(work.start, ("room", run), again=True),)  # as `Operations.started`
         if not isinstance(answer, Refusal):
             work.accepted = True
             if work is self._terminal:

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from fleetgate.core.values import value
 from fleetgate.protocols.carriage import Carriage, Redial, WebSocketUse
 from fleetgate.protocols.kodelet import wire
 from fleetgate.protocols.kodelet.tools import BASH, CommandSettings, ToolSettings, distinct
@@ -18,7 +19,7 @@ def _above_zero(default: Any) -> Any:
     return attrs.field(default=default, validator=positive)
 
 
-@attrs.frozen(slots=True)
+@value
 class PeerSettings:
     """What both sides share: the symmetric peer's limits (W 3, 5.1)."""
 
@@ -49,12 +50,15 @@ class PeerSettings:
     """Bytes of them."""
 
 
-@attrs.frozen(slots=True)
+@value
 class ControlPlaneSettings(PeerSettings):
     """The control plane's side, which faces runners."""
 
     origins: tuple[str, ...] = ()
     """Origins of web pages that may connect, beside loopback and our own host."""
+    register_timeout: float = _above_zero(60.0)
+    """How long a runner may take to register, by however many tries; the genuine control plane
+    waits for as long as the link has its pongs."""
     heartbeat_interval: float = _above_zero(15.0)
     """How often a runner is told to send a heartbeat."""
     heartbeat_timeout: float = _above_zero(45.0)
@@ -79,7 +83,7 @@ class ControlPlaneSettings(PeerSettings):
     """The tool that shell commands become a call of."""
 
 
-@attrs.frozen(slots=True)
+@value
 class RunnerSettings(PeerSettings):
     """The runner's side, which faces a control plane."""
 
@@ -122,8 +126,8 @@ class RunnerSettings(PeerSettings):
     cleanup_timeout: float = _above_zero(10.0)
     """How long a run that is closed waits for its operations."""
     update_every: float = attrs.field(default=0.05, validator=not_negative)
-    """The least time between two updates of one call: each carries all of its output. 0: one for
-    everything that is said."""
+    """The least time between two updates of one call: each carries all of its output, and behind a
+    long one the next comes later. 0: one for everything that is said."""
     output_limit: int = _above_zero(1 << 20)
     """Bytes of a call's output that are kept for its result; what is dropped is said."""
     open_runs: int = _above_zero(1024)
@@ -137,6 +141,7 @@ def _carriage(settings: PeerSettings, redial: Redial, origins: tuple[str, ...]) 
         binary=False,
         path=settings.path,
         subprotocols=(wire.SUBPROTOCOL,),
+        unoffered_final=True,
         ping_every=_ping_every(settings),
         dead_after=settings.dead_after,
         alive_by_pong=True,
@@ -144,6 +149,7 @@ def _carriage(settings: PeerSettings, redial: Redial, origins: tuple[str, ...]) 
         drop_other=True,
         shown_token=shown_token,
         refuse=partial(refuse, origins=origins),
+        pages=True,
     )
     limit, within = settings.message_limit, settings.write_timeout
     return Carriage(None, limit, use, redial=redial, write_within=within)

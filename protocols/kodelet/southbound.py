@@ -7,32 +7,32 @@ holds of an earlier one is lost.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Admission, Answer, WorkerList
 from fleetgate.core.commands import Order
-from fleetgate.core.errors import Refusal, UnsupportedInput
+from fleetgate.core.errors import Refusal
 from fleetgate.core.events import RunFinished
+from fleetgate.core.ids import WorkerId
+from fleetgate.core.queue import Queue
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
     AnnounceWorker,
     Close,
-    Connection,
     Opening,
     Record,
     Report,
     ReportCapacity,
-    Settle,
     Step,
     Steps,
     Submit,
     WithdrawWorker,
     WorkerReady,
 )
+from fleetgate.protocols.bulk import Bulk, BulkConnection
 from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import errors, wire
@@ -44,9 +44,11 @@ from fleetgate.protocols.kodelet.lease import Hook
 from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.liveness import Liveness
 from fleetgate.protocols.kodelet.names import connection_id, runner_id
+from fleetgate.protocols.kodelet.orders import performed
 from fleetgate.protocols.kodelet.peer import Answered, Called, Canceled, Peer, Told
 from fleetgate.protocols.kodelet.proxy import Proxy
 from fleetgate.protocols.kodelet.record import RunnerRecord
+from fleetgate.protocols.kodelet.registration import anonymous, wrong_with
 from fleetgate.protocols.kodelet.settings import ControlPlaneSettings
 from fleetgate.protocols.kodelet.state import (
     RUNNER_NOTIFICATIONS,
@@ -54,12 +56,16 @@ from fleetgate.protocols.kodelet.state import (
     Phase,
 )
 from fleetgate.protocols.kodelet.structs import read
-from fleetgate.protocols.kodelet.translate import to_worker
+from fleetgate.protocols.kodelet.translate import to_worker, worker_id
 from fleetgate.protocols.kodelet.translate_events import read_update
+from fleetgate.protocols.kodelet.updates import Updates
 from fleetgate.protocols.kodelet.ward import lost
 from fleetgate.protocols.kodelet.wards import Wards
 
 _SWEEP: Final = "sweep"
+_REGISTER: Final = "register"
+"""What has a deadline, beside each lease."""
+
 _TAKEN: Final = -1
 """What the core believes of our room, where that may be other than what we told it."""
 
@@ -70,7 +76,7 @@ REGISTRATIONS: Final = 4
 many bytes as a message."""
 
 
-class ControlPlaneConnection(Connection):
+class ControlPlaneConnection(BulkConnection):
     """One runner's link."""
 
     def __init__(self, settings: ControlPlaneSettings) -> None:
@@ -82,9 +88,11 @@ class ControlPlaneConnection(Connection):
         self._wards = Wards(self._peer, settings, self.leases)
         self._errands = Errands(self._peer)
         self.proxy = Proxy(self._peer, self._wards, self.leases)
+        self._updates = Updates(self._wards, self.leases, settings.message_limit)
+        self._frame = b""
         self._phase = Phase.NEW
         self._request = ""
-        self._registrations: deque[Called] = deque()
+        self._registrations: Queue[Called] = Queue()
         self._asked = wire.Register()
         self._last: Liveness | None = None
         self._free: int | None = 0
@@ -100,11 +108,20 @@ class ControlPlaneConnection(Connection):
         names = [name.strip() for name in offered.split(",")]
         if opening.headers and wire.SUBPROTOCOL not in names:
             return (Close(1002, "runner subprotocol negotiation failed"),)
-        return NO_STEPS
+        self._deadlines.set(_REGISTER, now + nanos(self._settings.register_timeout))
+        return self._deadlines.wake()
 
     def receive(self, frame: bytes, now: int) -> Steps:
         self._peer.receive(frame)
-        return self._after(NO_STEPS, now)
+        self._frame = frame
+        try:
+            return self._after(NO_STEPS, now)
+        finally:
+            self._frame = b""
+
+    def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
+        """What is plainly the next update of runs."""
+        return self._updates.take(frames) if self._phase is Phase.READY else None
 
     def _taken(self, now: int) -> list[Step]:
         steps: list[Step] = []
@@ -124,7 +141,13 @@ class ControlPlaneConnection(Connection):
     def tick(self, now: int) -> Steps:
         steps: list[Step] = []
         for name in self._deadlines.due(now):
-            steps += self.leases.overdue(name, now) if name != _SWEEP else self._swept(now)
+            match name:
+                case _ if name == _SWEEP:
+                    steps += self._swept(now)
+                case _ if name == _REGISTER:
+                    steps += self._unregistered(now)
+                case _:
+                    steps += self.leases.overdue(name, now)
         return self._after(steps, now)
 
     def perform(self, order: Order, now: int) -> Steps:
@@ -223,13 +246,17 @@ class ControlPlaneConnection(Connection):
         if self._phase is not Phase.NEW:
             raise Refused(errors.REGISTERED)
         asked = read_params(wire.Register, called, errors.PARAMS_REQUIRED)
-        wrong = _wrong_with(asked)
-        old = wrong is errors.NO_VERSION and not _anonymous(asked)
+        wrong = wrong_with(asked)
+        old = wrong is errors.NO_VERSION and not anonymous(asked)
         self._incompatible = errors.NO_VERSION.message if old else ""
         self._asked = asked if old or wrong is None else self._asked
         check(wrong)
         self._phase, self._request = Phase.REGISTERING, called.id
-        return (Submit(c.ListWorkers(), "known"),)
+        ids = (self._own_id(), trim(asked.runner_id))
+        return (Submit(c.ListWorkers(tuple(map(self._worker, ids))), "known"),)
+
+    def _worker(self, runner: str) -> WorkerId:
+        return worker_id(self._opening.link, runner)
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
         steps = self._known(answer) if reply_to == "known" else self._admitted(answer, now)
@@ -246,18 +273,16 @@ class ControlPlaneConnection(Connection):
         """Who is known decides whether the id that the runner shows may be its own (W 7.2)."""
         if not isinstance(answer, WorkerList):
             return self._not_registered(_refused(answer))
-        asked, link = self._asked, self._opening.link
-        own = self._own_id()
-        shown = trim(asked.runner_id)
+        own, shown = self._own_id(), trim(self._asked.runner_id)
         known = {worker.info.id for worker in answer.workers}
-        if shown and (shown != own or f"{link}/{own}" not in known):
-            if f"{link}/{own}" in known:
+        if shown and (shown != own or self._worker(own) not in known):
+            if self._worker(own) in known:
                 return self._not_registered(errors.OTHER_ID)
-            if f"{link}/{shown}" in known:
+            if self._worker(shown) in known:
                 return self._not_registered(errors.OTHER_IDENTITY)
             return self._not_registered(errors.UNKNOWN_RUNNER)
         self.leases.runner = own
-        return (AnnounceWorker(to_worker(link, own, asked)),)
+        return (AnnounceWorker(to_worker(self._opening.link, own, self._asked)),)
 
     def _not_registered(self, error: RpcError) -> Steps:
         self._phase = Phase.NEW
@@ -269,6 +294,7 @@ class ControlPlaneConnection(Connection):
             return self._not_registered(_refused(answer))
         generation = answer.epoch
         self._phase = Phase.REGISTERED
+        self._deadlines.clear(_REGISTER)
         digest = trim(self._asked.manifest_digest)
         self._errands.offered = self._asked.capabilities
         self.leases.concurrent = self._asked.capabilities.concurrent_runs
@@ -282,6 +308,12 @@ class ControlPlaneConnection(Connection):
         self._deadlines.set(_SWEEP, now + self._sweep)
         end = RunFinished(lost(REPLACED))
         return [Record(held.run.id, (end,)) for held in answer.held]
+
+    def _unregistered(self, now: int) -> Steps:
+        if self._phase is Phase.REGISTERING:  # it has asked, and it is our core that takes its time
+            self._deadlines.set(_REGISTER, now + nanos(self._settings.register_timeout))
+            return NO_STEPS
+        return (Close(None, f"no runner registered within {self._settings.register_timeout:g} s"),)
 
     # --- notifications of the runner
 
@@ -308,7 +340,9 @@ class ControlPlaneConnection(Connection):
             case "run.environmentError":
                 return self.leases.environment_error(read(wire.EnvironmentReport, params), now)
             case _:
-                return self.leases.update(read_update(params))
+                update = read_update(params)
+                self._updates.learn(self._frame, update)
+                return self.leases.update(update)
         return NO_STEPS
 
     def _beat(self, beat: wire.Heartbeat, now: int) -> Steps:
@@ -348,44 +382,9 @@ class ControlPlaneConnection(Connection):
     # --- orders
 
     def _performed(self, order: Order, now: int) -> Steps:
-        command = order.command
-        if isinstance(command, c.StartRun):
-            if self._free is not None:
-                self._free = _TAKEN  # the core has counted one off
-            errand = self._errands.start(order, command.spec)
-            return self._wards.start(order, command.spec) if errand is None else errand
-        performed = self._errands.perform(order)
-        if performed is not None:
-            return performed
-        ward = self._wards.of(order.run)
-        match command:
-            case c.CancelRun() | c.SignalRun():
-                steps = NO_STEPS if ward is None else self._wards.cancel(ward, now)
-                return (Settle(order.run, order.number), *steps)
-            case c.ResolveApproval():
-                self.proxy.resolve(ward, command)
-                return (Settle(order.run, order.number),)
-            case _:
-                what = type(command).__name__
-                refusal = UnsupportedInput(f"a runner takes no {what}; start a new run instead")
-                return (Settle(order.run, order.number, refusal),)
-
-
-def _wrong_with(asked: wire.Register) -> RpcError | None:
-    if wire.VERSION not in (asked.protocol_versions or ()):
-        return errors.NO_VERSION
-    blank = _anonymous(asked)
-    return invalid(f"{blank} is required") if blank else None
-
-
-def _anonymous(asked: wire.Register) -> str:
-    """The first member of its identity that it leaves blank; empty: none."""
-    identity = {
-        "host.instanceId": asked.host.instance_id,
-        "workspace.path": asked.workspace.path,
-        "workspace.name": asked.workspace.name,
-    }
-    return next((name for name, value in identity.items() if not trim(value)), "")
+        if isinstance(order.command, c.StartRun) and self._free is not None:
+            self._free = _TAKEN  # the core has counted one off
+        return performed(order, now, self._wards, self._errands, self.proxy)
 
 
 def _refused(answer: Answer) -> RpcError:

@@ -6,7 +6,7 @@ names are camelCase unless `field` names another. `omit` leaves a zero member ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
@@ -51,8 +51,8 @@ def read(kind: type[_T], value: Any) -> _T:
     given: dict[str, Any] = {}
     exact, folded = _index(kind)
     for key, each in value.items():
-        found = exact.get(key) or next((m for m in folded if go_json.matches(key, m.name)), None)
-        if found is None:
+        found = exact.get(key) or folded.get(key.casefold())
+        if found is None or len(key) != len(found.name):
             continue
         try:
             given[found.attribute] = found.default if each is None else found.read(each)
@@ -61,21 +61,24 @@ def read(kind: type[_T], value: Any) -> _T:
     return kind(**given)
 
 
-_INDEXES: Final[dict[Any, tuple[Mapping[str, _Member], tuple[_Member, ...]]]] = {}
+_INDEXES: Final[dict[Any, tuple[Mapping[str, _Member], Mapping[str, _Member]]]] = {}
 """What is known of each class that was met: as many as this package has."""
 
 
-def _index(kind: Any) -> tuple[Mapping[str, _Member], tuple[_Member, ...]]:
+def _index(kind: Any) -> tuple[Mapping[str, _Member], Mapping[str, _Member]]:
+    """A class's members in order, by their names, and by those as `go_json.matches` compares them:
+    an object may have some hundred thousand members that no class knows."""
     known = _INDEXES.get(kind)
     if known is None:
         attrs.resolve_types(kind, include_extras=True)
         members = tuple(_member(each) for each in attrs.fields(kind))
-        known = _INDEXES[kind] = ({each.name: each for each in members}, members)
+        exact = {each.name: each for each in members}
+        known = _INDEXES[kind] = (exact, {each.name.casefold(): each for each in members})
     return known
 
 
-def _members(kind: Any) -> tuple[_Member, ...]:
-    return _index(kind)[1]
+def _members(kind: Any) -> Iterable[_Member]:
+    return _index(kind)[0].values()
 
 
 def _member(of: attrs.Attribute[Any]) -> _Member:
@@ -128,6 +131,8 @@ def _exactly(kind: type, what: str) -> Read:
 
 def _integer(low: int, high: int) -> Read:
     def check(value: Any) -> int:
+        if isinstance(value, go_json.Spelt) and value.text == "-0" and low < 0:
+            return 0  # an integer literal, whose sign counts in free-form JSON only
         if type(value) is not int:
             raise expect("an integer", value)
         if not low <= value <= high:
@@ -182,7 +187,15 @@ def kind_of(value: Any) -> type[Any]:
 
 def is_struct(value: Any) -> bool:
     """Whether it is of one of the classes here, and no JSON."""
-    return attrs.has(kind_of(value))
+    kind = kind_of(value)
+    known = _STRUCTS.get(kind)
+    if known is None:
+        known = _STRUCTS[kind] = attrs.has(kind)  # it looks for a generic's origin each time
+    return known
+
+
+_STRUCTS: Final[dict[Any, bool]] = {}
+"""Which classes that were met are of this package, and which of JSON: a handful."""
 
 
 def write(value: Any) -> Any:

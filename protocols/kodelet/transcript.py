@@ -6,7 +6,6 @@ so that snapshots of it go on where the last one ended.
 
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,20 +13,20 @@ from typing import Any, Final
 import attrs
 
 from fleetgate.core import events as e
-from fleetgate.core.events import Outcome, RunState, Stream
+from fleetgate.core.events import Outcome, RunState
 from fleetgate.core.json import Json
 from fleetgate.core.times import SECOND
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import go_json, wire
 from fleetgate.protocols.kodelet.translate import NATIVE
 from fleetgate.protocols.kodelet.translate_events import exit_text, read_executed
+from fleetgate.protocols.utf8 import streams
 
 DISPLAY_LIMIT: Final = 131_072
 """Bytes of `displayOutput`, its marker included (W 11.3)."""
 MARKER: Final = "\n\n[output truncated for remote display]"
 _DROPPED: Final = "\n\n[output beyond this was dropped]"
 _SHELL: Final = "bash"
-_utf8: Final = getincrementaldecoder("utf-8")
 
 
 class Transcript:
@@ -36,7 +35,7 @@ class Transcript:
     def __init__(self, limit: int) -> None:
         self._room = {"said": limit, "answer": limit}
         self._parts: dict[str, list[str]] = {"said": [], "answer": []}
-        self._decoders = {stream: _utf8("replace") for stream in Stream}
+        self._texts = streams()
 
     @property
     def said(self) -> str:
@@ -60,7 +59,7 @@ class Transcript:
             case e.TextProduced(text=text):
                 return self._both(text)
             case e.OutputProduced(stream=stream, data=data):
-                return self._both(self._decoders[stream].decode(data))
+                return self._both(self._texts[stream].decode(data))
             case e.MessageEnded():
                 return self._put("said", "\n")
             case e.ReasoningProduced(text=text) | e.ToolProgressed(text=text):
@@ -83,7 +82,7 @@ class Transcript:
         room = self._room[which]
         if not text or room < 0:
             return False
-        size = len(text.encode("utf-8", "replace"))
+        size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
         self._room[which] = room - size
         if size > room:
             text = wire.cut(text, room) + _DROPPED
@@ -113,9 +112,8 @@ def stamp(now: int) -> str:
     return datetime.fromtimestamp(now // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def snapshot(work: Work, transcript: Transcript, now: int) -> wire.ToolResult:
-    """All that was said so far, as an update carries it: no more of it than a display shows."""
-    text = wire.cut(transcript.said, DISPLAY_LIMIT)
+def snapshot(work: Work, text: str, now: int) -> wire.ToolResult:
+    """What was said so far, as an update carries it."""
     return _result(work, text, text, None, now)
 
 

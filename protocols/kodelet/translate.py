@@ -138,12 +138,15 @@ def conversation_of(spec: RunSpec, run_id: str) -> str:
     return named if isinstance(named, str) and named else f"conversation_{run_id}"
 
 
+def worker_id(link: str, runner_id: str) -> WorkerId:
+    """The worker that a runner of this id is."""
+    return WorkerId(f"{link}/{runner_id}")
+
+
 def to_worker(link: str, runner_id: str, asked: wire.Register) -> WorkerInfo:
     """A runner as a worker. Its link's end is its runs' end (W 13.1)."""
     detail: Any = _short(write(attrs.evolve(asked, runner_id="", manifest_digest="")))
-    return WorkerInfo(
-        WorkerId(f"{link}/{runner_id}"), link, INPUTS, instance="", grace=0, detail=detail
-    )
+    return WorkerInfo(worker_id(link, runner_id), link, INPUTS, instance="", grace=0, detail=detail)
 
 
 _SHOWN: Final = 1024

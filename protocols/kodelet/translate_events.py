@@ -91,14 +91,19 @@ def text_of(result: wire.ToolResult) -> str:
     """What a result says, for people: a command's own output where there is one."""
     about = result.structured.metadata
     if result.structured.metadata_type == "bash" and isinstance(about, Mapping):
-        output = about.get("output")
+        output = go_json.member(about, "output")
         if isinstance(output, str):
             return output
     if result.display_output:
         return result.display_output
-    wrapped = _WRAPPED.fullmatch(result.assistant_facing)
-    text = result.assistant_facing if wrapped is None else wrapped[2]
-    return "" if text == _NO_OUTPUT else text
+    return unwrapped(result.assistant_facing)
+
+
+def unwrapped(text: str) -> str:
+    """What a model is told of a tool, without what the genuine runner puts around it."""
+    wrapped = _WRAPPED.fullmatch(text)
+    inside = text if wrapped is None else wrapped[2]
+    return "" if inside == _NO_OUTPUT else inside
 
 
 def to_outcome(executed: wire.ToolExecuted, *, shell: bool) -> tuple[Outcome, tuple[Event, ...]]:
@@ -142,7 +147,7 @@ def _native(executed: wire.ToolExecuted) -> tuple[Json, tuple[Event, ...]]:
 
 def _exit_code(result: wire.ToolResult) -> int | None:
     about = result.structured.metadata
-    code = about.get("exitCode") if isinstance(about, Mapping) else None
+    code = go_json.member(about, "exitCode") if isinstance(about, Mapping) else None
     if type(code) is int:
         return code
     return 0 if result.structured.success and not result.error else None

@@ -48,13 +48,15 @@ def no_surface(method: str) -> FrameResponse | TranscriptResponse:
 
 
 TOO_LONG: Final = UiResponse(
-    "unavailable", reason=f"a question's id and options take at most {LONGEST_TEXT} bytes"
+    "unavailable",
+    reason=f"a question's ids, default and options take at most {LONGEST_TEXT} bytes",
 )
 
 
-def too_long(question: Question, fallback: str) -> bool:
-    """Whether what cannot be cut is more than an event may hold."""
-    texts = (question.id.strip() or fallback, *(question.options or ()))
+def too_long(question: Question, request: str) -> bool:
+    """Whether what cannot be cut, and is kept while it is open, is more than an event may hold.
+    `request` is the request's own id."""
+    texts = (request, question.id, question.default_value, *(question.options or ()))
     return sum(len(text.encode("utf-8", "replace")) for text in texts) > LONGEST_TEXT
 
 
@@ -70,16 +72,14 @@ def to_approval(method: str, question: Question, fallback: str) -> ApprovalReque
     return ApprovalRequested(question.id.strip() or fallback, title, kept)
 
 
-def from_decision(
-    method: str, question: Question, decision: Decision, value: str | None
-) -> UiResponse:
-    """How an approval was answered, as the question's answer."""
+def from_decision(method: str, default: str, decision: Decision, value: str | None) -> UiResponse:
+    """How an approval was answered, as the question's answer. `default` is its `default_value`."""
     if decision is Decision.DENY:
         dismissed = UiResponse("dismissed")
         return UiResponse("submitted") if method == "ui.confirm" else dismissed
     if method == "ui.confirm":
         return UiResponse("submitted", confirmed=value is None or value.lower() in _YES)
-    return UiResponse("submitted", value=value if value is not None else question.default_value)
+    return UiResponse("submitted", value=value if value is not None else default)
 
 
 _YES: Final = frozenset({"y", "yes", "true", "1", "ok"})

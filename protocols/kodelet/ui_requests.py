@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 
 from fleetgate.core.json import Json
+from fleetgate.core.values import value
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet.structs import read
 from fleetgate.protocols.kodelet.wire import Question
@@ -19,7 +20,7 @@ _PERCENT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
 # --- the interactive ones
 
 
-@attrs.frozen(slots=True)
+@value
 class _Input:
     id: str = ""
     title: str = ""
@@ -33,7 +34,7 @@ class _Input:
     secret: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class _Confirm:
     id: str = ""
     title: str = ""
@@ -42,7 +43,7 @@ class _Confirm:
     cancel_button_text: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class _Select:
     id: str = ""
     title: str = ""
@@ -52,7 +53,7 @@ class _Select:
     cancel_button_text: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class _Notify:
     title: str = ""
     message: str = ""
@@ -61,7 +62,7 @@ class _Notify:
 # --- the persistent ones
 
 
-@attrs.frozen(slots=True)
+@value
 class _Style:
     foreground: str = ""
     background: str = ""
@@ -73,18 +74,18 @@ class _Style:
     reverse: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class _Span:
     text: str = ""
     style: _Style = _Style()
 
 
-@attrs.frozen(slots=True)
+@value
 class _Line:
     spans: tuple[_Span, ...] | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class _Frame:
     sequence: U64 = 0
     lines: tuple[Json, ...] | None = None
@@ -95,7 +96,7 @@ class _Frame:
                 read(_Line, line)
 
 
-@attrs.frozen(slots=True)
+@value
 class _Margin:
     top: int = 0
     right: int = 0
@@ -103,7 +104,7 @@ class _Margin:
     left: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class _Options:
     width: Json = None
     height: Json = None
@@ -131,7 +132,7 @@ def _check_size(size: Json) -> None:
         raise expect('a number of cells, a percentage such as "75%" or null', size)
 
 
-@attrs.frozen(slots=True)
+@value
 class _Widget:
     scope_id: str = ""
     id: str = ""
@@ -139,28 +140,28 @@ class _Widget:
     frame: _Frame = _Frame()
 
 
-@attrs.frozen(slots=True)
+@value
 class _Shown:
     scope_id: str = ""
     id: str = ""
     frame: _Frame = _Frame()
 
 
-@attrs.frozen(slots=True)
+@value
 class _Gone:
     scope_id: str = ""
     id: str = ""
     sequence: U64 = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class _Append:
     scope_id: str = ""
     title: str = ""
     message: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class _Surface:
     scope_id: str = ""
     id: str = ""

@@ -9,25 +9,27 @@ import attrs
 from fleetgate.core.events import Event, Outcome, Reason, RunState
 from fleetgate.core.ids import RunId
 from fleetgate.protocols.kodelet.lease import Lease
+from fleetgate.protocols.kodelet.stencil import Stencil
 from fleetgate.protocols.kodelet.translate import Ask, CallTool
 from fleetgate.protocols.kodelet.translate_events import Shown
-from fleetgate.protocols.kodelet.wire import Question, cut
+from fleetgate.protocols.kodelet.wire import cut
 
 
 @attrs.frozen(slots=True)
 class Asked:
-    """A question that the runner waits for: its request and what it said."""
+    """A question that the runner waits for: its request, and what it says if nobody says otherwise.
+    The rest may be as long as a message, and is not kept."""
 
     id: str
     method: str
-    question: Question
+    default: str
 
 
 @attrs.define(slots=True, eq=False)
 class Ward:
     """One run of the core. `call` is the wire id of the one thing that it asks of the runner,
     `pending` what it ends as once it is closed; `told`: that is the runner's own word and not our
-    guess."""
+    guess. `stencil` reads the call's next update, and `tries` counts those made since one did."""
 
     run: RunId
     ask: Ask
@@ -39,6 +41,8 @@ class Ward:
     last_words: tuple[Event, ...] = ()
     told: bool = False
     questions: dict[str, Asked] = attrs.field(factory=dict[str, Asked])
+    stencil: Stencil | None = None
+    tries: int = 0
 
     @property
     def id(self) -> str:

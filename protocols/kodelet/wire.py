@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-import attrs
-
 from fleetgate.core.json import Json
+from fleetgate.core.values import value
 from fleetgate.protocols.kodelet.errors import RpcError
 from fleetgate.protocols.kodelet.structs import field
 from fleetgate.protocols.strict import U64
@@ -23,7 +22,7 @@ LONGEST_TEXT: Final = 64 * 1024
 
 def cut(text: str, limit: int = LONGEST_TEXT) -> str:
     """As much of the text as fits into `limit` bytes of UTF-8, at a character's boundary."""
-    if len(text) <= limit // 4:
+    if len(text) <= (limit if text.isascii() else limit // 4):
         return text
     return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
@@ -44,7 +43,7 @@ ABSENT: Final = _Absent()
 # --- the envelope
 
 
-@attrs.frozen(slots=True)
+@value
 class Request:
     """Wants an answer under its id."""
 
@@ -53,7 +52,7 @@ class Request:
     params: Any = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Notification:
     """Wants none."""
 
@@ -61,7 +60,7 @@ class Notification:
     params: Any = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Success:
     """What a request came to."""
 
@@ -69,7 +68,7 @@ class Success:
     result: Any = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Failure:
     """Why a request came to nothing."""
 
@@ -81,7 +80,7 @@ Response: TypeAlias = Success | Failure
 Message: TypeAlias = Request | Notification | Success | Failure
 
 
-@attrs.frozen(slots=True)
+@value
 class OperationCancel:
     request_id: str = ""
 
@@ -89,7 +88,7 @@ class OperationCancel:
 # --- registration and liveness
 
 
-@attrs.frozen(slots=True)
+@value
 class Host:
     instance_id: str = ""
     hostname: str = ""
@@ -98,20 +97,20 @@ class Host:
     pid: int = field(0, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class Workspace:
     path: str = ""
     name: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class RunnerCapabilities:
     concurrent_runs: bool = field(False, omit=True)
     workspace_git_diff: bool = field(False, omit=True)
     workspace_terminal: bool = field(False, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class Register:
     protocol_versions: tuple[int, ...] | None = None
     runner_id: str = field("", omit=True)
@@ -123,7 +122,7 @@ class Register:
     manifest_digest: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class Registered:
     runner_id: str = ""
     protocol_version: int = 0
@@ -132,7 +131,7 @@ class Registered:
     heartbeat_interval_ms: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class Heartbeat:
     runner_id: str = ""
     generation: int = 0
@@ -142,14 +141,14 @@ class Heartbeat:
     manifest_digest: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class ManifestChanged:
     runner_id: str = ""
     generation: int = 0
     manifest_digest: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Goodbye:
     runner_id: str = ""
     generation: int = 0
@@ -159,7 +158,7 @@ class Goodbye:
 # --- runs
 
 
-@attrs.frozen(slots=True)
+@value
 class Agent:
     provider: str = ""
     model: str = ""
@@ -169,13 +168,13 @@ class Agent:
     invoked_by: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class ClientCapabilities:
     interactive_ui: bool = field(False, name="interactiveUI")
     persistent_surfaces: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class RunOpen:
     run_id: str = ""
     conversation_id: str = ""
@@ -184,30 +183,30 @@ class RunOpen:
     reserved_tool_names: tuple[str, ...] | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class RunClose:
     run_id: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class RunCancel:
     run_id: str = ""
     reason: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class EnvironmentReport:
     run_id: str = ""
     message: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class CommandExecute:
     run_id: str = ""
     message: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class CommandResult:
     matched: bool = False
     action: str = field("", omit=True)
@@ -224,7 +223,7 @@ class CommandResult:
 # --- tools
 
 
-@attrs.frozen(slots=True)
+@value
 class Structured:
     tool_name: str = ""
     success: bool = False
@@ -234,7 +233,7 @@ class Structured:
     timestamp: str = ZERO_TIME
 
 
-@attrs.frozen(slots=True)
+@value
 class ContentPart:
     """A text or an image for the model."""
 
@@ -245,7 +244,7 @@ class ContentPart:
     detail: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolResult:
     assistant_facing: str = ""
     display_output: str = field("", omit=True)
@@ -254,7 +253,7 @@ class ToolResult:
     content_parts: tuple[ContentPart, ...] | None = field(None, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolExecute:
     run_id: str = ""
     tool_call_id: str = ""
@@ -263,14 +262,14 @@ class ToolExecute:
     want_updates: bool = field(False, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolExecuted:
     input: Json = None
     result: ToolResult = ToolResult()
     modified: bool = field(False, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class ToolUpdate:
     run_id: str = ""
     tool_call_id: str = ""
@@ -280,7 +279,7 @@ class ToolUpdate:
     modified: bool = field(False, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class Lifecycle:
     """`lifecycle.dispatch`."""
 
@@ -299,7 +298,7 @@ class Lifecycle:
     structured_result: Structured | None = field(None, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class LifecycleResult:
     message: str = field("", omit=True)
     system_prompt: str = field("", omit=True)
@@ -311,13 +310,13 @@ class LifecycleResult:
 # --- the UI proxy
 
 
-@attrs.frozen(slots=True)
+@value
 class Owner:
     extension_id: str = ""
     generation: U64 = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class UiCall:
     """What every `ui.*` request carries."""
 
@@ -326,7 +325,7 @@ class UiCall:
     request: Json = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Question:
     """The request of `ui.input`, `ui.confirm`, `ui.select` and `ui.notify`."""
 
@@ -344,7 +343,7 @@ class Question:
     secret: bool = field(False, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class UiResponse:
     status: str = ""
     value: str = field("", omit=True)
@@ -352,20 +351,20 @@ class UiResponse:
     reason: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class FrameResponse:
     accepted: bool = False
     latest_sequence: U64 = 0
     reason: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class TranscriptResponse:
     accepted: bool = False
     reason: str = field("", omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class SurfaceNotice:
     """`ui.surface.input` and `ui.surface.resize`, from a control plane."""
 

@@ -6,8 +6,7 @@ import binascii
 from base64 import b64decode, b64encode
 from typing import Final
 
-import attrs
-
+from fleetgate.core.values import value
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet.errors import INTERNAL, UNAVAILABLE, RpcError, invalid
 from fleetgate.protocols.kodelet.structs import field
@@ -41,12 +40,12 @@ AHEAD: Final = RpcError(INTERNAL, "terminal cursor is ahead of available output"
 TOO_LONG: Final = RpcError(INTERNAL, f"terminal input exceeds {MAX_INPUT} bytes")
 
 
-@attrs.frozen(slots=True)
+@value
 class NoParams:
     """`workspace.git.diff`."""
 
 
-@attrs.frozen(slots=True)
+@value
 class GitDiff:
     cwd: str = ""
     diff: str = ""
@@ -56,13 +55,13 @@ class GitDiff:
     truncated: bool = field(False, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class TerminalOpen:
     rows: int = field(0, omit=True)
     cols: int = field(0, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class Terminal:
     session_id: str = ""
     cwd: str = ""
@@ -73,7 +72,7 @@ class Terminal:
     write_cursor: U64 = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class TerminalRead:
     session_id: str = ""
     cursor: U64 = 0
@@ -81,7 +80,7 @@ class TerminalRead:
     wait_ms: int = field(0, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class TerminalOutput:
     data: str = field("", omit=True)
     next_cursor: U64 = 0
@@ -90,13 +89,13 @@ class TerminalOutput:
     exit_code: int | None = field(None, omit=True)
 
 
-@attrs.frozen(slots=True)
+@value
 class TerminalInput:
     session_id: str = ""
     data: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class TerminalResize:
     session_id: str = ""
     rows: int = 0

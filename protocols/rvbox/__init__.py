@@ -13,28 +13,47 @@ from __future__ import annotations
 
 from typing import Final
 
-from fleetgate.core.worker import InputKind
-from fleetgate.protocols.api import Adapter, Side
+from fleetgate.protocols.api import Adapter, Connection, Side
+from fleetgate.protocols.carriage import met_by_dialling, met_by_listening
 from fleetgate.protocols.rvbox import explain
-from fleetgate.protocols.rvbox.northbound import ClientConnection
 from fleetgate.protocols.rvbox.settings import (
     ClientSettings,
     ServerSettings,
     client_carriage,
     server_carriage,
 )
-from fleetgate.protocols.rvbox.southbound import ServerConnection
-from fleetgate.protocols.rvbox.translate import with_expiry
+from fleetgate.protocols.rvbox.translate import INPUTS, with_expiry
+
+# Each side is imported where one is opened: a fake, and most gateways, play only one.
+
+
+def _client(settings: ClientSettings) -> Connection:
+    from fleetgate.protocols.rvbox.northbound import ClientConnection
+
+    return ClientConnection(settings)
+
+
+def _server(settings: ServerSettings) -> Connection:
+    from fleetgate.protocols.rvbox.southbound import ServerConnection
+
+    return ServerConnection(settings)
+
 
 ADAPTER: Final = Adapter(
     name="rvbox",
-    northbound=Side(ClientSettings, ClientConnection, client_carriage),
+    northbound=Side(
+        ClientSettings,
+        _client,
+        client_carriage,
+        misplaced=met_by_dialling("a server listens"),
+    ),
     southbound=Side(
         ServerSettings,
-        ServerConnection,
+        _server,
         server_carriage,
-        inputs=frozenset({InputKind.SHELL}),
+        inputs=INPUTS,
         prepare=with_expiry,
+        misplaced=met_by_listening("clients dial their server"),
     ),
     showing=explain.SHOWING,
 )

@@ -56,6 +56,8 @@ class Command:
     exit_seq: int = 0
     gaps: int = 0
     """Reconciles in a row that a gap in its events has caused."""
+    refusals: int = 0
+    """How often it was refused for want of room on this link."""
 
     @property
     def uuid(self) -> str:

@@ -12,13 +12,19 @@ from fleetgate.core.times import SECOND
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.schemas.rvbox.v1 import common_pb2 as pb
 
+_EARLIEST: Final = -(1 << 63) * SECOND
+_LATEST: Final = (1 << 63) * SECOND - 1
+"""What the seconds of a `Timestamp` can say. Nanos beyond a second, or below nought, which no peer
+should write, lead outside: such a time could be read, and not written again."""
+
 
 def instant(message: Any, name: str) -> int | None:
-    """A `Timestamp` member in nanoseconds."""
+    """A `Timestamp` member in nanoseconds; the nearest that can be written again."""
     if not message.HasField(name):
         return None
     value = getattr(message, name)
-    return int(value.seconds) * SECOND + int(value.nanos)
+    nanos = int(value.seconds) * SECOND + int(value.nanos)
+    return min(max(nanos, _EARLIEST), _LATEST)
 
 
 def put_instant(message: Any, name: str, value: int | None) -> None:

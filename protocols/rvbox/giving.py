@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
+from typing import Final
 
 import attrs
 
 from fleetgate.core import commands as c
 from fleetgate.core.errors import InvalidArgument, Refusal, UnsupportedInput
 from fleetgate.core.events import Diagnosed, Outcome, Reason, RunFinished, RunState
+from fleetgate.core.queue import Queue
 from fleetgate.core.run import Run
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import NO_STEPS, Record, Send, Settle, Step, Steps
@@ -27,12 +28,18 @@ CANCELED = RunFinished(
 )
 
 
+MOST_REFUSALS: Final = 3
+"""Refusals of a command for want of room after which what its client reports counts no more for it:
+it is tried again every `full_retry` only. A client that reports room and refuses in the same breath
+would be asked without end, as fast as the link carries it."""
+
+
 class Giving:
     """The part of a server's connection that sends work."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._uploads: deque[Command] = deque()
+        self._uploads: Queue[Command] = Queue()
 
     # --- dispatch
 
@@ -97,12 +104,15 @@ class Giving:
             return
         desk.deadlines.clear(Due.ANSWER)
 
-    def retry_full(self, now: int, most: int) -> Steps:
-        """Dispatch again what was refused for want of room."""
+    def retry_full(self, now: int, most: int, *, reported: bool = False) -> Steps:
+        """Dispatch again what was refused for want of room. `reported`: the client tells that it
+        has some, which counts no more for what it refuses all the same."""
         books = self._desk.books
         steps = [*self.expire(now)]
-        for uuid in list(books.full)[:most]:
-            steps += self.dispatch(books.by_uuid[uuid], now)
+        waiting = [books.by_uuid[uuid] for uuid in books.full]
+        tried = [each for each in waiting if not reported or each.refusals < MOST_REFUSALS]
+        for command in tried[:most]:
+            steps += self.dispatch(command, now)
         if books.full:
             self._desk.deadlines.set(Due.FULL, now + nanos(self._desk.settings.full_retry))
         else:
@@ -113,6 +123,7 @@ class Giving:
         """The client has no room for the command: it is tried again, until it expires."""
         desk = self._desk
         desk.books.refused_full(command)
+        command.refusals += 1
         desk.capacity.exhausted()
         desk.deadlines.set(Due.FULL, now + nanos(desk.settings.full_retry))
         self.watch_answers()
@@ -231,7 +242,7 @@ class Giving:
         desk = self._desk
         steps: list[Step] = []
         if self._uploads:
-            command = self._uploads[0]
+            command = self._uploads.first
             upload = command.upload
             alive = desk.books.by_uuid.get(command.uuid) is command and not command.exit_seq
             if upload is not None and alive:

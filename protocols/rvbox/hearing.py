@@ -81,36 +81,35 @@ class Hearing:
         desk.capacity.reported(figures)
         if desk.session.reconciling:
             return (desk.report_capacity(),)
-        again = self._giving.retry_full(now, desk.capacity.open_for(desk.books))
+        again = self._giving.retry_full(now, desk.capacity.open_for(desk.books), reported=True)
         return (*again, desk.report_capacity())
 
     # --- events
 
     def outputs(self, outputs: Iterable[Output]) -> Bulk | None:
-        """What can only be the next outputs of one command that was seen at work: nothing else
+        """What can only be the next outputs of commands that were seen at work: nothing else
         follows from them. None: look at the whole message of the first, nothing was taken."""
-        heard: list[Heard] = []
-        command: Command | None = None
-        first: tuple[str, int, str] | None = None
         taken = 0
+        heard: dict[RunId, list[Heard]] = {}
+        command: Command | None = None
+        last: tuple[str, int, str] | None = None
         for session, generation, uuid, seq, stream, data, offset in outputs:
-            if command is None:
+            if (session, generation, uuid) != last:
+                last = session, generation, uuid
                 command = self._at_work(session, generation, uuid)
-                if command is None:
-                    return None
-                first, taken = (session, generation, uuid), command.taken
-            if seq != taken + 1 or (session, generation, uuid) != first:
+            if command is None or seq != command.taken + 1:
                 break
             events = to_output(stream, data, offset)
             if type(events[0]) is not OutputProduced:
                 break
-            taken = seq
-            heard.append((events, seq, None))
-        if command is None or not heard:
-            return None
-        command.taken = taken
-        command.gaps = 0
-        return Bulk(command.run, heard)
+            command.taken = seq
+            command.gaps = 0
+            of_run = heard.get(command.run)
+            if of_run is None:
+                of_run = heard[command.run] = []
+            of_run.append((events, seq, None))
+            taken += 1
+        return Bulk(taken, heard) if taken else None
 
     def _at_work(self, session: str, generation: int, uuid: str) -> Command | None:
         """The command of this session that is known to run, if there is one of that uuid."""
@@ -219,7 +218,8 @@ class Hearing:
         uuid, _, text = message.partition(": ")
         books = self._desk.books
         command = books.by_uuid.get(uuid)
-        if command is None and uuid in books.ended and code == Code.NOT_FOUND:
+        ended = uuid in books.ended if command is None else command.exit_seq > 0
+        if ended and code == Code.NOT_FOUND:
             return NO_STEPS  # what we sent and its end have crossed
         if command is None:
             return (Report("rvbox_client_error", said),)

@@ -19,7 +19,7 @@ SCRIPT_CHUNK: Final = 64 << 10
 """Bytes of one piece of it."""
 
 DIGEST: Final = 32
-"""Bytes of a SHA-256."""
+"""A SHA-256 has so many bytes."""
 
 ARGUMENT: Final = 131_071
 """Bytes of a command line, and of each `KEY=VALUE`: Linux takes no longer string for exec."""

@@ -14,7 +14,6 @@ from fleetgate.protocols.api import (
     Ack,
     Annotate,
     Close,
-    Connection,
     Follow,
     Opening,
     Pause,
@@ -24,6 +23,7 @@ from fleetgate.protocols.api import (
     Steps,
     Unfollow,
 )
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.rvbox import recall, serving, taking
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.daemon import Asked, Daemon
@@ -46,7 +46,7 @@ _LONGEST_ERROR: Final = 4096
 """Characters of a server's error that are reported."""
 
 
-class ClientConnection(Connection):
+class ClientConnection(BulkConnection):
     """A client's end of one link."""
 
     def __init__(self, settings: ClientSettings) -> None:
@@ -150,6 +150,23 @@ class ClientConnection(Connection):
         if command is None or self._daemon.session.reconciling:
             return NO_STEPS
         return self._and_then(self._narrate(command, batch))
+
+    def deliver_bulk(self, batch: Sequence[Recorded], now: int) -> Sequence[bytes] | None:
+        """The frames of a command's output while it is at work, as far as that goes: nothing else
+        follows from it."""
+        daemon = self._daemon
+        command = daemon.retention.of(batch[0].run) if batch else None
+        if command is None or not command.at_work or daemon.session.reconciling:
+            return None
+        unsaid = command.narrator.written and not command.lines
+        if unsaid or batch[0].seq <= command.told:
+            return None
+        pieces = command.narrator.pieces(batch, lines=command.lines)
+        if not pieces:
+            return None
+        command.sent = max(command.sent, batch[len(pieces) - 1].seq)
+        told = [(r.seq, r.time, piece) for r, piece in zip(batch, pieces, strict=False)]
+        return daemon.session.outputs(command.uuid, command.revision, told)
 
     def _narrate(self, command: Retained, batch: Sequence[Recorded]) -> list[Step]:
         steps: list[Step] = []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
+from fleetgate.core.values import value
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
 
@@ -21,7 +22,7 @@ ENDED = frozenset(
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class Belief:
     """A target of the request. `asked` is the event it was named with; `ended`: its exit is
     with us, if not yet acknowledged."""
@@ -35,7 +36,7 @@ class Belief:
     ended: bool
 
 
-@attrs.frozen(slots=True)
+@value
 class Ended:
     """A command that ended here: its last event, and which request it was."""
 
@@ -43,7 +44,7 @@ class Ended:
     digest: bytes
 
 
-@attrs.frozen(slots=True)
+@value
 class Comparison:
     """What follows from it, by uuid. The first six are about our targets, `lost` with the
     reason; the others about what only the client names. `unclear` have ended there, and

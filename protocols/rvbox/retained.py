@@ -58,6 +58,11 @@ class Retained:
     acked: int = 0
     early: int = 0
 
+    @property
+    def at_work(self) -> bool:
+        """Whether it is seen to run, so that output of it changes nothing (`Retention.see`)."""
+        return self.running and self.assembly is None
+
 
 _AT_WORK: Final = frozenset({RunState.RUNNING, RunState.WAITING, RunState.FINISHING})
 

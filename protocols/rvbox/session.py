@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from fleetgate.protocols.api import Close, RemoteProtocolError, Send, Step, Steps
@@ -76,6 +77,10 @@ class Session:
         if following is not self._phase:
             self._enter(following)
         return Send(codec.encode(w.Envelope(self.id, self.generation, payload)))
+
+    def outputs(self, uuid: str, revision: int, told: Iterable[codec.Told]) -> list[bytes]:
+        """Frames of a command's output, while work goes on; the session stays as it is."""
+        return codec.encode_outputs(self.id, self.generation, uuid, revision, told)
 
     def take(self, frame: bytes) -> w.Payload:
         """The peer's message; the session moves on by it.

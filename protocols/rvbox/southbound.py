@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final, assert_never
 
@@ -38,7 +37,7 @@ from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 _ADMISSION: Final = "admission"
 
 _HELD_ORDER: Final = 256
-"""Bytes that an order counts for beside its input, while it is held back."""
+"""What an order counts for, in bytes, beside its input, while it is held back."""
 
 
 class ServerConnection(BulkConnection):
@@ -54,7 +53,7 @@ class ServerConnection(BulkConnection):
         self._version = w.ProtocolVersion()
         self._exits = Exits(self._desk)
         self._comparing = Comparing(self._desk, self._giving, self._exits, self._release)
-        self._held_back: deque[Order] = deque()
+        self._held_back: list[Order] = []
         self._held_back_size = 0
 
     # --- the driver's calls
@@ -72,7 +71,7 @@ class ServerConnection(BulkConnection):
         return self._and_then(steps, now)
 
     def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
-        """What is plainly the next output of one running command."""
+        """What is plainly the next output of running commands."""
         return self._hearing.outputs(outputs_of(frames))
 
     def _taken(self, payload: w.Payload, now: int) -> Steps:
@@ -171,6 +170,11 @@ class ServerConnection(BulkConnection):
         text = "a newer link of this client took over"
         return self._desk.session.ending(Code.SUPERSEDED, text, SUPERSEDED)
 
+    def dismissed(self, reason: str, now: int) -> Steps:
+        """The client of a stream of bytes learns it by this alone; it comes back no more."""
+        said, _closed = self._desk.session.ending(Code.UNAUTHENTICATED, reason, POLICY)
+        return (said,)
+
     # --- hello and admission
 
     def _greeted(self, hello: w.ClientHello) -> Steps:
@@ -215,7 +219,7 @@ class ServerConnection(BulkConnection):
         return NO_STEPS
 
     def _release(self, now: int) -> Steps:
-        held, self._held_back = self._held_back, deque()
+        held, self._held_back = self._held_back, []
         self._held_back_size = 0
         steps: list[Step] = []
         for order in held:

@@ -21,6 +21,9 @@ from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 NATIVE: Final = "rvbox"
 """Under this name a run keeps what only rvbox understands."""
 
+INPUTS: Final = frozenset({InputKind.SHELL})
+"""What a host takes."""
+
 _NAMESPACE: Final = uuid.UUID("5b0a3a06-6f0c-5c0e-9f43-2b6b8c5d7e21")
 """Ours alone, so that a derived issue_uuid meets nobody else's."""
 
@@ -274,7 +277,7 @@ def to_worker(link: str, hello: w.ClientHello) -> WorkerInfo:
     return WorkerInfo(
         id=WorkerId(f"{link}/{hello.client_id}"),
         pool=link,
-        inputs=frozenset({InputKind.SHELL}),
+        inputs=INPUTS,
         instance=hello.client_instance_id,
         numbered_input=True,
         enforces_timeout=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import attrs
@@ -163,16 +163,34 @@ class Narrator:
     def tell(self, event: e.Event) -> w.Happening | None:
         """The event for the wire; None: its place is not known without the ones before it."""
         if type(event) is e.OutputProduced:
-            return self._output(event)
+            return w.OutputChunk(*self._output(event))
         state = _state_change(event)
-        return state if state is not None else self._line(event)
+        if state is not None:
+            return state
+        line = self._line(event)
+        return None if line is None else w.OutputChunk(*line)
 
-    def _output(self, event: e.OutputProduced) -> w.OutputChunk:
+    def pieces(self, batch: Iterable[e.Recorded], *, lines: bool) -> list[w.Piece]:
+        """What `tell` tells of output and, with `lines`, of text, up to the first event that is
+        neither, or a text whose place is not known. Nothing was told from there on."""
+        told: list[w.Piece] = []
+        for recorded in batch:
+            event = recorded.event
+            if type(event) is e.OutputProduced:
+                told.append(self._output(event))
+                continue
+            piece = self._line(event) if lines and type(event) is e.TextProduced else None
+            if piece is None:
+                break
+            told.append(piece)
+        return told
+
+    def _output(self, event: e.OutputProduced) -> w.Piece:
         stream = event.stream
         self._ends[stream] = event.offset + len(event.data)
-        return w.OutputChunk(_NUMBERS[stream], event.data, event.offset + self._lines[stream])
+        return _NUMBERS[stream], event.data, event.offset + self._lines[stream]
 
-    def _line(self, event: e.Event) -> w.OutputChunk | None:
+    def _line(self, event: e.Event) -> w.Piece | None:
         stream, data = line_of(event)
         end = self._ends[stream]
         if end is None:
@@ -181,7 +199,7 @@ class Narrator:
         if data:
             self._lines[stream] += len(data)
             self.written = True
-        return w.OutputChunk(_NUMBERS[stream], data, offset)
+        return _NUMBERS[stream], data, offset
 
 
 _NUMBERS: Final[Mapping[Stream, w.OutputStream]] = {

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import attrs
 
 from fleetgate.core.json import NOTHING
+from fleetgate.core.values import value
 from fleetgate.protocols.rvbox.enums import CommandLifecycle as CommandLifecycle
 from fleetgate.protocols.rvbox.enums import ControlErrorCode as ControlErrorCode
 from fleetgate.protocols.rvbox.enums import OutputStream as OutputStream
@@ -20,7 +21,7 @@ from fleetgate.protocols.rvbox.enums import ShellType as ShellType
 from fleetgate.protocols.rvbox.enums import SignalKind as SignalKind
 
 
-@attrs.frozen(slots=True)
+@value
 class ControlError:
     """An error with its code."""
 
@@ -39,7 +40,7 @@ class ProtocolVersion:
     minor: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class ProtocolRange:
     """Versions from `minimum` to `maximum`, both included."""
 
@@ -47,7 +48,7 @@ class ProtocolRange:
     maximum: ProtocolVersion = ProtocolVersion()
 
 
-@attrs.frozen(slots=True)
+@value
 class ClientHello:
     """A client says who it is. The only message outside a session."""
 
@@ -64,7 +65,7 @@ class ClientHello:
     sent_at: int | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ServerWelcome:
     """The server opens the session that its envelope names."""
 
@@ -72,7 +73,7 @@ class ServerWelcome:
     server_time: int | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class ClientCapacity:
     """How busy the client is, and how busy it may be."""
 
@@ -82,7 +83,7 @@ class ClientCapacity:
     max_queued_commands: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class AgentError:
     """Something is wrong. With `close_session` the sender closes right behind it."""
 
@@ -93,7 +94,7 @@ class AgentError:
 # --- reconcile
 
 
-@attrs.frozen(slots=True)
+@value
 class ReconcileTarget:
     """A command that the server believes open on this client."""
 
@@ -103,14 +104,14 @@ class ReconcileTarget:
     immutable_request_sha256: bytes = b""
 
 
-@attrs.frozen(slots=True)
+@value
 class ReconcileRequest:
     """The server says what it believes."""
 
     targets: tuple[ReconcileTarget, ...] = ()
 
 
-@attrs.frozen(slots=True)
+@value
 class ReconcileCommandState:
     """A command that the client retains, or knows by its tombstone only."""
 
@@ -122,14 +123,14 @@ class ReconcileCommandState:
     immutable_request_sha256: bytes = b""
 
 
-@attrs.frozen(slots=True)
+@value
 class ReconcileSnapshot:
     """All that the client retains."""
 
     retained_commands: tuple[ReconcileCommandState, ...] = ()
 
 
-@attrs.frozen(slots=True)
+@value
 class ReconcileResult:
     """What the client is to end, and what it is to forget."""
 
@@ -140,14 +141,14 @@ class ReconcileResult:
 # --- commands
 
 
-@attrs.frozen(slots=True)
+@value
 class Argv:
     """A program and its arguments."""
 
     args: tuple[str, ...] = ()
 
 
-@attrs.frozen(slots=True)
+@value
 class ScriptRef:
     """A script that is uploaded behind the dispatch."""
 
@@ -156,7 +157,7 @@ class ScriptRef:
     args: tuple[str, ...] = ()
 
 
-@attrs.frozen(slots=True)
+@value
 class ExecutionSpec:
     """What to execute. `program` is a command line, an `Argv` or a `ScriptRef`.
 
@@ -174,7 +175,7 @@ class ExecutionSpec:
     unknown: bytes = b""
 
 
-@attrs.frozen(slots=True)
+@value
 class CommandDispatch:
     """The server asks for a command."""
 
@@ -187,7 +188,7 @@ class CommandDispatch:
     immutable_request_sha256: bytes = b""
 
 
-@attrs.frozen(slots=True)
+@value
 class CommandAccepted:
     """The client's answer to a dispatch: taken, or why not."""
 
@@ -197,7 +198,7 @@ class CommandAccepted:
     rejection: ControlError | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class StdinWrite:
     """Bytes for a command's standard input."""
 
@@ -207,7 +208,7 @@ class StdinWrite:
     append_newline: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class CloseStdin:
     """No more bytes come."""
 
@@ -215,7 +216,7 @@ class CloseStdin:
     write_seq: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class SignalCommand:
     """A signal for a command."""
 
@@ -224,7 +225,7 @@ class SignalCommand:
     signal: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class ScriptChunk:
     """A piece of a script; `offset` counts the bytes before it."""
 
@@ -234,7 +235,7 @@ class ScriptChunk:
     sha256: bytes = b""
 
 
-@attrs.frozen(slots=True)
+@value
 class ScriptCommit:
     """The script is complete."""
 
@@ -246,7 +247,7 @@ class ScriptCommit:
 # --- events
 
 
-@attrs.frozen(slots=True)
+@value
 class LifecycleChanged:
     """The command is now at `lifecycle`; `pid` goes with `RUNNING`."""
 
@@ -254,7 +255,7 @@ class LifecycleChanged:
     pid: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class OutputChunk:
     """The command wrote `data`, behind `offset` bytes of the same stream."""
 
@@ -263,14 +264,18 @@ class OutputChunk:
     offset: int = 0
 
 
-@attrs.frozen(slots=True)
+Piece: TypeAlias = tuple[int, bytes, int]
+"""The members of an `OutputChunk`, where no value is made of them."""
+
+
+@value
 class StdinAck:
     """Every write up to this one is in the command's pipe."""
 
     through_write_seq: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class CommandExit:
     """The command's last event."""
 
@@ -283,7 +288,7 @@ class CommandExit:
 Happening: TypeAlias = LifecycleChanged | OutputChunk | StdinAck | CommandExit
 
 
-@attrs.frozen(slots=True)
+@value
 class CommandEvent:
     """Something happened to a command. `event` is None where it is of no kind known here."""
 
@@ -294,7 +299,7 @@ class CommandEvent:
     event: Happening | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class EventAck:
     """The server has every event of the command up to this one, durably."""
 
@@ -305,7 +310,7 @@ class EventAck:
 # --- the envelope
 
 
-@attrs.frozen(slots=True)
+@value
 class Unknown:
     """The payload of an envelope that holds none known here."""
 
@@ -331,7 +336,7 @@ Payload: TypeAlias = (
 )
 
 
-@attrs.frozen(slots=True)
+@value
 class Envelope:
     """One frame: a payload, and the session that it belongs to."""
 

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetgate.protocols.json_text import Malformed, Repeating, deeper, dump, load, quote
+from fleetgate.protocols.json_text import (
+    Malformed,
+    Repeating,
+    deeper,
+    dump,
+    load,
+    load_text,
+    quote,
+    quoted,
+)
 
 FREE = st.recursive(
     st.none()
@@ -36,10 +45,38 @@ def test_a_string_is_escaped_no_more_than_it_must_be(text: str) -> None:
             assert char in quote(text)
 
 
+# Half of a surrogate pair among them, which no UTF-8 has.
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+
+
+@given(ANY_TEXT | st.text(st.sampled_from('"\\/\x00\x1f\n\x7f\u2028e\u0301')))
+def test_bytes_of_a_string_are_those_of_its_text(text: str) -> None:
+    assert quoted(text) == quote(text).encode("utf-8", "replace")
+
+
+ESCAPES = ("\\n", "\\/", "\\u0041", "\\ud83d\\ude00", "\\ud800", "\\udc00", "\\x")
+PIECES = st.sampled_from(
+    ('"', "x", "e\u0301", "\n", "\x7f", " ", ",", "[", "1", "\ufeff", "\ud800", *ESCAPES)
+)
+
+
+@given(st.lists(PIECES, max_size=6).map("".join), st.booleans(), st.binary(max_size=1))
+def test_a_text_is_read_as_strictly_by_itself(inner: str, whole: bool, behind: bytes) -> None:
+    text = f'"{inner}"' if whole else inner
+    data = text.encode("utf-8", "surrogatepass") + behind
+    try:
+        expected = load(data)
+    except Malformed:
+        expected = None
+    found = load_text(data)
+    assert found == (expected if isinstance(expected, str) and data[:1] == b'"' else None)
+
+
 def test_short_escapes_are_short_and_others_are_lower_case() -> None:
     assert quote('"\\/\b\t\n\f\r\x1f\x7f\u2028é') == '"\\"\\\\/\\b\\t\\n\\f\\r\\u001f\x7f\u2028é"'
 
 
+@pytest.mark.limit("protocols/json_text._LONGEST_INTEGER")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -58,7 +95,9 @@ def test_short_escapes_are_short_and_others_are_lower_case() -> None:
         ("1E+2", 100.0),
     ],
 )
-def test_numbers_stay_what_they_are_where_64_bits_hold_them(text: str, value: float) -> None:
+def test_fault_30_numbers_stay_what_they_are_where_64_bits_hold_them(
+    text: str, value: float
+) -> None:
     read = load(text.encode())
     assert (type(read), repr(read)) == (type(value), repr(value))
 
@@ -119,6 +158,7 @@ def test_a_whole_surrogate_pair_and_a_zero_character_are_fine() -> None:
     assert load(b'"\\u0000"') == "\0"
 
 
+@pytest.mark.limit("protocols/json_text.DEPTH")
 @given(st.integers(1, 300), st.sampled_from(["[]", "{}", "1"]))
 def test_depth_is_counted_over_the_whole_document(around: int, inner: str) -> None:
     text = ('{"a":[' * around)[: around * 6] + inner + "]}" * around

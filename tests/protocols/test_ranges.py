@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from fleetgate.protocols import agency, rvbox
-from fleetgate.protocols.ranges import not_negative, positive
+from fleetgate.protocols.ranges import MOST, not_negative, positive
 
 
 @attrs.frozen
@@ -21,6 +21,15 @@ def test_a_value_out_of_its_range_is_refused_by_name(given: dict[str, float]) ->
     with pytest.raises(ValueError, match=name):
         Settings(**given)
     Settings(seconds=0.1, pause=0)
+
+
+@pytest.mark.limit("protocols/ranges.MOST")
+@pytest.mark.parametrize("name", ["seconds", "pause"])
+def test_a_time_that_no_clock_can_count_is_refused_by_name(name: str) -> None:
+    Settings(**{name: MOST})
+    for value in (MOST + 1, 1e308):
+        with pytest.raises(ValueError, match=f"{name} must be at most 1000000000000"):
+            Settings(**{name: value})
 
 
 @pytest.mark.parametrize("adapter", [agency.ADAPTER, rvbox.ADAPTER], ids=lambda a: a.name)

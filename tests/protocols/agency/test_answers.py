@@ -1,6 +1,7 @@
 """Answers about many runs, providers or accounts."""
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,7 @@ def test_a_list_loses_what_ended_first_and_no_more_than_it_must(
     encode_response(1, wire.Runs(tuple(map(to_snapshot, kept))))
 
 
+@pytest.mark.limit("protocols/agency/answers.MOST_LISTED")
 def test_more_runs_than_are_asked_for_fit_into_no_list() -> None:
     smallest = make_run("", spec=attrs.evolve(to_spec(REQUEST), metadata={}))
     assert snapshot_size(to_snapshot(smallest)) >= answers.SMALLEST_SNAPSHOT

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleetgate.core.batch import Batch
 from fleetgate.core.events import (
     MAX_BODY,
     Diagnosed,
@@ -80,18 +81,34 @@ outputs = st.builds(OutputProduced, st.sampled_from(Stream), st.binary(max_size=
 
 
 @given(st.lists(texts | outputs, min_size=1, max_size=8), st.integers(1, 7))
-def test_in_bulk_the_same_frames_go_out(
+def test_in_bulk_the_same_frames_go_out_to_all_who_are_attached(
     said: list[TextProduced | OutputProduced], cut: int
 ) -> None:
-    short, long = make(), make()
     batch = number(ID, *said)
-    for attachments in (short, long):
+    parts = [Batch(batch[:cut]), Batch(batch[cut:])]
+    # The last one comes in the middle, maybe of a character that the others have half of.
+    for starts, shown in ((0, parts), (0, parts), (len(parts[0]), parts[1:])):
+        short, long = make(), make()
+        for attachments in (short, long):
+            attachments.attach(after(starts), make_run(last_seq=Seq(starts)))
+        plain: list[bytes] = []
+        sent_in_bulk: list[bytes] = []
+        for part in shown:
+            plain += [step.frame for step in long.deliver(part) if isinstance(step, Send)]
+            sent_in_bulk += short.deliver_bulk(part) or ()
+        assert sent_in_bulk == plain
+
+
+def test_who_is_attached_to_the_same_run_is_sent_the_very_same_frames() -> None:
+    batch, frames = Batch(number(ID, TextProduced("a"), TextProduced("b"))), list[object]()
+    for _ in range(2):
+        attachments = make()
         attachments.attach(after(0), make_run())
-    plain = [step.frame for step in long.deliver(batch) if isinstance(step, Send)]
-    sent_in_bulk: list[bytes] = []
-    for part in (batch[:cut], batch[cut:]):
-        sent_in_bulk += short.deliver_bulk(part) or ()
-    assert sent_in_bulk == plain
+        frames.append(attachments.deliver_bulk(batch))
+    assert frames[0] is frames[1] is not None
+    other = make()
+    other.attach(wire.AttachRun("by-another-name", 0), make_run())
+    assert other.deliver_bulk(batch) not in (None, frames[0])
 
 
 def test_what_is_not_plain_text_does_not_go_in_bulk() -> None:
@@ -101,15 +118,15 @@ def test_what_is_not_plain_text_does_not_go_in_bulk() -> None:
     attachments.attach(after(1), make_run(last_seq=Seq(9)))
     assert attachments.deliver_bulk(number(ID, split)) is None, "it is for the view only"
     assert attachments.deliver_bulk(()) is None
-    for other in (MessageEnded(), TextProduced("x" * (MAX_BODY + 1))):
-        assert attachments.deliver_bulk(number(ID, split, other, first=2)) is None
-    # None of those was shown to the view: the character is still whole.
     rest = OutputProduced(Stream.STDOUT, "ä".encode()[1:])
-    frames = attachments.deliver_bulk(number(ID, split, rest, first=2)) or ()
-    assert [event for _, event in sent([Send(frame) for frame in frames])] == [
-        w.Text(""),
-        w.Text("ä"),
-    ]
+    for seq, other in ((2, MessageEnded()), (4, TextProduced("x" * (MAX_BODY + 1)))):
+        assert attachments.deliver_bulk(number(ID, other, split, first=seq)) is None
+        shown: list[w.RunEvent] = []
+        for at, piece in enumerate((split, rest), seq):
+            # What is behind the other is not shown to the view: the character is still whole.
+            frames = attachments.deliver_bulk(number(ID, piece, other, rest, first=Seq(at))) or ()
+            shown += [event for _, event in sent([Send(frame) for frame in frames])]
+        assert shown == [w.Text(""), w.Text("ä")]
     long_id = wire.AttachRun("r" * 200_000, 0)
     attachments.attach(long_id, make_run())
     assert attachments.deliver_bulk(number(ID, split)) is None, "it may not fit into a frame"

@@ -3,12 +3,14 @@
 import pytest
 
 from fleetgate.protocols.agency import ADAPTER, wire
+from fleetgate.protocols.agency.carriage import client_carriage, daemon_carriage
 from fleetgate.protocols.agency.codec import decode_client
 from fleetgate.protocols.agency.encode import encode_client
 from fleetgate.protocols.agency.settings import (
     AgencyNorthboundSettings,
     AgencySouthboundSettings,
 )
+from fleetgate.protocols.carriage import Carriage
 from fleetgate.transports.framing import Framer, FramingError, make_framer
 
 LIST = b'{"requestId":2,"type":"list_runs"}'
@@ -30,6 +32,36 @@ def south(**settings: object) -> Framer:
     )
     assert carriage.stream is not None
     return make_framer(carriage.stream, carriage.limit)
+
+
+def test_both_framings_are_served_and_strict_parity_refuses_lines() -> None:
+    """Case 3: which bytes are which is the transport's `kind` framing."""
+    assert daemon_carriage(AgencyNorthboundSettings()).stream == "kind_or_lines"
+    assert daemon_carriage(AgencyNorthboundSettings(strict_parity=True)).stream == "kind"
+    assert daemon_carriage(AgencyNorthboundSettings()).limit == 1_048_577
+
+
+def test_websockets_have_text_and_show_their_key_in_band() -> None:
+    made = daemon_carriage(AgencyNorthboundSettings())
+    assert made.websocket is not None
+    assert (made.websocket.binary, made.websocket.loopback, made.in_band) == (False, True, True)
+
+
+def test_whoever_shows_a_key_is_the_controller_that_it_stands_for() -> None:
+    """The gateway looks at it before the connection does, and runs of nobody are refused."""
+    made = daemon_carriage(AgencyNorthboundSettings()).websocket
+    assert made is not None
+    assert made.shown_token is not None
+    key = "k" * 32
+    offered = {"sec-websocket-protocol": f"mcp, agency-proxy.{key}"}
+    assert made.shown_token(offered) == key
+    assert made.shown_token({"authorization": f"Bearer {key}"}) is None
+
+
+def test_a_client_has_one_framing() -> None:
+    assert client_carriage(AgencySouthboundSettings()) == Carriage("kind", 1_048_577)
+    lines = client_carriage(AgencySouthboundSettings(framing="lines"))
+    assert lines == Carriage("lines", 1_048_577)
 
 
 def messages(frames: list[bytes]) -> list[object]:

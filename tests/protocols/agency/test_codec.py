@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from fleetgate.core.json import Json
 from fleetgate.protocols.agency import wire
 from fleetgate.protocols.agency import wire_events as w
-from fleetgate.protocols.agency.codec import decode_client, decode_server, wrong
-from fleetgate.protocols.agency.encode import encode_client, encode_server
+from fleetgate.protocols.agency.codec import decode_client, decode_server, texts_of, wrong
+from fleetgate.protocols.agency.encode import (
+    encode_client,
+    encode_server,
+    encode_texts,
+    text_head,
+)
 from fleetgate.protocols.agency.testing import CLIENT_FRAMES, SERVER_FRAMES
 from fleetgate.protocols.api import Close, RemoteProtocolError
 
@@ -85,6 +90,7 @@ def test_what_drops_the_link_drops_it_without_a_word(frame: bytes, why: str) -> 
     assert failure.value.steps == (Close(None, str(failure.value)),)
 
 
+@pytest.mark.limit("protocols/agency/wire.MAX_TEXT")
 def test_a_frame_of_exactly_the_limit_is_taken() -> None:
     padded = LIST.encode() + b" " * (wire.MAX_TEXT - len(LIST))
     assert len(padded) == 1_048_576
@@ -580,3 +586,66 @@ def test_a_damaged_frame_is_a_message_or_a_protocol_error(frame: bytes, data: An
 
 def test_the_error_s_step_drops_the_link() -> None:
     assert wrong("why").steps == (Close(None, "why"),)
+
+
+# --- texts, as they are read where many come together
+
+LARGE = (
+    "999999999999999999",
+    "1000000000000000000",
+    "18446744073709551615",
+    "18446744073709551616",
+)
+NUMBERS = st.sampled_from(
+    ("0", "1", "01", "-1", "1.0", "1e2", " 1", "1 ", '"1"', "", "null", *LARGE)
+)
+AROUND = ('"a","payload":"b"', '"a"},"event":{"type":"text","payload":"b"', '"a","more":1')
+TEXTS = st.sampled_from(
+    (
+        '"x"',
+        '"\\n"',
+        '"\\ud800"',
+        '"\udcff"',
+        '"é"',
+        ' "x"',
+        '"x" ',
+        '"a"b"',
+        "7",
+        "null",
+        '"\n"',
+        *AROUND,
+    )
+)
+
+
+@st.composite
+def _variants(draw: st.DrawFn) -> bytes:
+    """A text of run `r`, as it is written or a little different."""
+    text = encode_texts("r", 7, ["plain"])[0]
+    match draw(st.sampled_from(["number", "text", "byte", "whole"])):
+        case "number":
+            return text.replace(b"7", draw(NUMBERS).encode())
+        case "text":
+            return text.replace(b'"plain"', draw(TEXTS).encode("utf-8", "surrogateescape"))
+        case "byte":
+            at = draw(st.integers(0, len(text) - 1))
+            return text[:at] + draw(st.binary(max_size=1)) + text[at + draw(st.integers(0, 1)) :]
+        case _:
+            return encode_texts(draw(st.sampled_from(["r", "s"])), 8, [draw(st.text())])[0]
+
+
+@given(st.lists(_variants(), min_size=1, max_size=4))
+def test_texts_that_come_together_are_read_as_each_by_itself(frames: list[bytes]) -> None:
+    first = encode_texts("r", 6, ["first"])
+    expected: list[tuple[str, int, str]] = []
+    for frame in frames:
+        try:
+            message = decode_server(frame)
+        except RemoteProtocolError:
+            break
+        if not isinstance(message, w.EventFrame) or not isinstance(message.event, w.Text):
+            break
+        expected.append((message.run_id, message.sequence, message.event.payload))
+    assert list(texts_of(first + frames))[1:] == expected
+    heads = {text_head(run): run for run in ("r", "s")}
+    assert list(texts_of(frames, heads)) == expected

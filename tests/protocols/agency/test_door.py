@@ -2,21 +2,13 @@
 
 import attrs
 
-from fleetgate.protocols.agency import northbound
-from fleetgate.protocols.agency.door import Door, carriage
+from fleetgate.protocols.agency.door import Door
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
 from fleetgate.protocols.api import Close, Opening, Pause, Send, Submit
 from fleetgate.protocols.testing import Playbook
 
 SETTINGS = AgencyNorthboundSettings()
 HELLO = b'\0{"requestId":1,"type":"hello","client_name":"t","version":{"major":0,"minor":3}}'
-
-
-def test_streams_are_carried_as_before_and_websockets_have_text() -> None:
-    made = carriage(SETTINGS)
-    assert made.stream == northbound.carriage(SETTINGS).stream
-    assert made.websocket is not None
-    assert (made.websocket.binary, made.websocket.loopback, made.in_band) == (False, True, True)
 
 
 def test_a_client_on_a_stream_says_hello() -> None:

@@ -226,6 +226,7 @@ def body(spare: int) -> bytes:
     return encode_event("r", 1, w.Text("x" * (room - spare)))
 
 
+@pytest.mark.limit("protocols/agency/wire.MAX_FRAME")
 def test_the_limit_is_the_text_s_and_holds_when_writing() -> None:
     assert len(body(1)) == wire.MAX_FRAME - 1
     assert len(body(0)) == wire.MAX_FRAME == 1_048_577
@@ -234,6 +235,7 @@ def test_the_limit_is_the_text_s_and_holds_when_writing() -> None:
     assert failure.value.size == wire.MAX_FRAME + 1
 
 
+@pytest.mark.limit("protocols/agency/encode.FREE_DEPTH")
 def test_a_value_too_deep_for_a_peer_is_replaced() -> None:
     deep: Any = 1
     for _ in range(FREE_DEPTH):

@@ -80,5 +80,23 @@ def test_control_frames_and_answers() -> None:
     assert SHOWING.dials("") == "controller"
 
 
+@pytest.mark.parametrize(
+    ("frame", "rule"),
+    [
+        (b"\2", "expected a JSON text frame"),
+        (b"\2x", "expected a JSON text frame"),
+        (b"\3", "expected a JSON text frame"),
+        (b"\4\x0a", "malformed close frame"),
+        (b"\4", ""),
+        (b"\4\x03\xe8", ""),
+    ],
+)
+def test_what_a_daemon_drops_a_client_for_is_refused_from_a_client(frame: bytes, rule: str) -> None:
+    explained = explain(frame)
+    assert explained.rule == rule
+    assert explained.frame == frame[:1]
+    assert explain(frame, DAEMON).rule == ""
+
+
 def test_binary_that_is_no_text_is_passed_over_by_a_client() -> None:
     assert "passes it over" in explain(b'\1"\xff"', DAEMON).rule

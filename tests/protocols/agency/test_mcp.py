@@ -86,8 +86,8 @@ def tool_call(params: Any) -> mcp.Call:
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        (None, "Invalid params: name"),
-        ({"name": 1}, "Invalid params: name"),
+        (None, "requires a string `name`"),
+        ({"name": 1}, "requires a string `name`"),
         ({"name": "shutdown"}, "Unknown tool: shutdown"),
         ({"name": "read_run"}, "Invalid params: runId: missing field"),
         ({"name": "list_runs", "arguments": None}, "Invalid params: arguments"),
@@ -135,6 +135,7 @@ def test_keys_are_sorted() -> None:
     )
 
 
+@pytest.mark.limit("protocols/agency/mcp.KEY_LENGTH")
 @pytest.mark.parametrize(
     ("offered", "key"),
     [

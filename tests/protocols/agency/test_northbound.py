@@ -16,7 +16,7 @@ from fleetgate.core.run import Run
 from fleetgate.core.worker import AccountReport, ProviderReport
 from fleetgate.protocols.agency import answers, wire
 from fleetgate.protocols.agency import wire_events as w
-from fleetgate.protocols.agency.northbound import AgencyNorthbound, carriage
+from fleetgate.protocols.agency.northbound import AgencyNorthbound
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
 from fleetgate.protocols.agency.testing import (
     REQUEST,
@@ -41,7 +41,6 @@ from fleetgate.protocols.api import (
     Unfollow,
     Wake,
 )
-from fleetgate.protocols.carriage import Carriage
 from fleetgate.protocols.testing import SECOND, Playbook, Sent, number, slot
 
 Code = wire.ErrorCode
@@ -215,6 +214,7 @@ def test_a_start_that_is_still_open_is_asked_again_and_then_its_own() -> None:
         key = asks(play, 2, START, start)
         (submit,) = play.reply(key, errors.Unavailable("late", open=True)).take()
         assert submit.command == start
+        assert submit.again
         known = Accepted(make_run(), make_run())
         answered(play, submit.reply_to, known, yes(2))
 
@@ -842,13 +842,7 @@ def test_a_shutdown_cannot_be_asked_for_twice() -> None:
         answered(play, key, errors.Unavailable("broken"), failed)
 
 
-# --- carriage
-
-
-def test_both_framings_are_served_and_strict_parity_refuses_lines() -> None:
-    """Case 3: which bytes are which is the transport's `kind` framing."""
-    assert carriage(AgencyNorthboundSettings()) == Carriage("kind_or_lines", 1_048_577)
-    assert carriage(AgencyNorthboundSettings(strict_parity=True)) == Carriage("kind", 1_048_577)
+# --- a whole connection
 
 
 def test_the_worked_transcript() -> None:

@@ -19,8 +19,6 @@ from fleetgate.core.worker import AccountReport, ProviderReport
 from fleetgate.protocols.agency import attaching, endings, wire
 from fleetgate.protocols.agency import wire_events as w
 from fleetgate.protocols.agency.encode import encode_event
-from fleetgate.protocols.agency.settings import AgencySouthboundSettings
-from fleetgate.protocols.agency.southbound import carriage
 from fleetgate.protocols.agency.testing import (
     EVENTS,
     REQUEST,
@@ -39,16 +37,13 @@ from fleetgate.protocols.api import (
     Close,
     Opening,
     Record,
-    RemoteProtocolError,
     Respond,
     Settle,
-    Step,
     Wake,
     WorkerReady,
 )
 from fleetgate.protocols.bulk import BulkConnection
-from fleetgate.protocols.carriage import Carriage
-from fleetgate.protocols.testing import SECOND, Playbook, Sent, slot
+from fleetgate.protocols.testing import SECOND, Playbook, Sent, outcome, slot
 
 Code = wire.ErrorCode
 ID = RunId("gui/run-1")
@@ -476,7 +471,7 @@ def test_i4_an_event_is_taken_once() -> None:
         play.receive(event(3, w.Text("y"))).expect(Record(ID, (e.TextProduced("y"),), 3))
 
 
-def test_i10_numbers_that_did_not_come_are_a_gap() -> None:
+def test_i10_fault_17_numbers_that_did_not_come_are_a_gap() -> None:
     with admit(play_client()) as play:
         started(play).receive(event(1, w.Text("x"))).take()
         gap = GapFound(2, 4, "the daemon did not send them")
@@ -581,6 +576,7 @@ def test_a_run_that_was_taken_up_is_acknowledged_as_far_as_the_journal_has_it(
         play.drain().expect(*said)
 
 
+@pytest.mark.limit("protocols/agency/attaching.MAX_ENDING")
 def test_ends_that_nobody_confirms_are_forgotten_at_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -789,12 +785,7 @@ def test_a_question_that_the_daemon_cannot_answer() -> None:
         assert isinstance(why.value, errors.WorkerFailed)
 
 
-# --- carriage and settings
-
-
-def test_framings() -> None:
-    assert carriage(AgencySouthboundSettings()) == Carriage("kind", 1_048_577)
-    assert carriage(AgencySouthboundSettings(framing="lines")) == Carriage("lines", 1_048_577)
+# --- settings
 
 
 def test_what_a_run_does_not_name_is_set() -> None:
@@ -810,6 +801,8 @@ def test_what_a_run_does_not_name_is_set() -> None:
 
 # --- the short way of texts
 
+OTHER = RunId('gui/"run"\u00e4,"sequence":')
+START_ORIGIN = c.Origin("gui", "run-2")
 few = st.integers(0, 3)
 said = st.one_of(
     st.builds(w.Text, st.text(max_size=3) | st.just("x" * (65 * 1024))),
@@ -818,7 +811,11 @@ said = st.one_of(
     st.just(w.Finished({"text": "done"})),
 )
 told = st.one_of(
-    st.tuples(st.sampled_from([1, 1, 1, 1, 0, 2]), said, st.sampled_from([ID, ID, ID, "another"])),
+    st.tuples(
+        st.sampled_from([1, 1, 1, 1, 1, 1, 0, 2]),
+        said,
+        st.sampled_from([ID, ID, ID, OTHER, OTHER, OTHER, "another"]),
+    ),
     st.sampled_from(
         [b"\x00{", b"\x00", b"\x02", b'\x00{"kind":"event","kind":"event"}', b"\x01\xff"]
     ),
@@ -830,35 +827,35 @@ def test_texts_come_to_the_same_by_the_short_way_as_by_the_long_one(
     script: list[tuple[int, w.RunEvent, str] | bytes],
 ) -> None:
     frames: list[bytes] = []
-    last = 0
+    last = {ID: 0, OTHER: 0, "another": 0}
     for each in script:
         if isinstance(each, bytes):
             frames.append(each)
             continue
         ahead, what, run = each
-        frames.append(event(last + ahead, what, run))
-        last += 1 if ahead == 1 and run == ID else 0
+        frames.append(event(last[run] + ahead, what, run))
+        last[run] += ahead == 1
     with admit(play_client()) as short, admit(play_client()) as long:
-        started(short)
-        started(long)
-        assert outcome(short, frames, bulk=True) == outcome(long, frames, bulk=False)
+        for play in (short, long):
+            started(play)
+            play.perform(Order(OTHER, OrderNumber(0), c.StartRun(OTHER, SPEC, START_ORIGIN))).take()
+            play.receive(yes(5)).take()
+            play.receive(attached(6)).take()
+        by_short_way = outcome(short.connection, frames, short.now, bulk=True)
+        assert by_short_way == outcome(long.connection, frames, long.now, bulk=False)
 
 
-def outcome(play: Playbook, frames: list[bytes], *, bulk: bool) -> tuple[str | None, list[Step]]:
-    """What the connection makes of frames: its error, if there is one, and the steps."""
-    connection = play.connection
-    assert isinstance(connection, BulkConnection)
-    steps: list[Step] = []
-    at = 0
-    while at < len(frames):
-        taken = connection.receive_bulk(frames[at:], play.now) if bulk else None
-        if taken is not None:
-            steps += [Record(taken.run, tuple(events), *rest) for events, *rest in taken.heard]
-            at += len(taken.heard)
-            continue
-        try:
-            steps += connection.receive(frames[at], play.now)
-        except RemoteProtocolError as error:
-            return str(error), [*steps, *error.steps]
-        at += 1
-    return None, steps
+def test_texts_of_runs_that_take_turns_are_taken_together() -> None:
+    with admit(play_client()) as play:
+        started(play)
+        play.perform(Order(OTHER, OrderNumber(0), c.StartRun(OTHER, SPEC, START_ORIGIN))).take()
+        play.receive(yes(5)).take()
+        play.receive(attached(6)).take()
+        connection = play.connection
+        assert isinstance(connection, BulkConnection)
+        frames = [event(n, w.Text(f"{n}{run}"), run) for n in (1, 2) for run in (ID, OTHER)]
+        taken = connection.receive_bulk([*frames, event(3, w.MessageBoundary())], play.now)
+        assert taken is not None
+        assert taken.taken == 4
+        for run in (ID, OTHER):
+            assert taken.heard[run] == [((e.TextProduced(f"{n}{run}"),), n, None) for n in (1, 2)]

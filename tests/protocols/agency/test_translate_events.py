@@ -159,7 +159,7 @@ def test_any_bytes_split_anywhere_become_the_same_text(data: bytes, cuts: list[i
         event = from_event(e.OutputProduced(Stream.STDOUT, data[start:stop], start), seen)
         assert isinstance(event, w.Text)
         joined += event.payload
-    assert joined + seen.decoders[Stream.STDOUT].decode(b"", final=True) == data.decode(
+    assert joined + seen.texts[Stream.STDOUT].decode(b"", final=True) == data.decode(
         errors="replace"
     )
 
@@ -335,6 +335,7 @@ def test_tokens_that_are_no_count_are_not_counted(tokens: Any) -> None:
     assert (event.input_tokens, event.output_tokens) == (None, 4)
 
 
+@pytest.mark.limit("protocols/agency/translate_events._MESSAGE")
 def test_a_long_message_is_cut_and_comes_back_whole() -> None:
     failed = w.Failed("x" * 100_000)
     outcome = to_outcome(failed)

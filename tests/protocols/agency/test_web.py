@@ -14,7 +14,7 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.answers import Accepted, ProviderList, RunList
 from fleetgate.core.commands import Prompt, RunSpec
-from fleetgate.core.errors import RunNotFound
+from fleetgate.core.errors import RunNotFound, Unavailable
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.run import Run
 from fleetgate.protocols.agency import wire_events as w
@@ -81,6 +81,14 @@ def run(last: int = 0) -> Run:
 
 def texts(*words: str, first: int = 1) -> Any:
     return number(RUN, *(e.TextProduced(word) for word in words), first=first)
+
+
+def test_a_key_that_cannot_be_judged_now_ends_the_link_as_a_wrong_one_does() -> None:
+    def identify(key: str) -> str | None:
+        raise Unavailable("try again")
+
+    with Playbook(WebConnection(AgencyNorthboundSettings())) as play:
+        play.opened(attrs.evolve(OPENING, identify=identify)).expect(Close(None, "try again"))
 
 
 @pytest.mark.parametrize(
@@ -217,6 +225,7 @@ def test_a_subscription_goes_on_where_its_answer_ended() -> None:
         assert result(play.take()) == {"removed": False}
 
 
+@pytest.mark.limit("protocols/agency/web.MOST_READ")
 def test_i9_a_reading_is_bounded_and_a_subscription_brings_the_rest() -> None:
     with opened() as play:
         attach(play, "subscribe_run", 9)

@@ -63,6 +63,7 @@ def test_an_error_that_is_misplaced_on_an_end_arrives(type: str) -> None:
     assert own_metadata(end) == {"k": "v"}
 
 
+@pytest.mark.limit("protocols/iop/beside.MOST")
 def test_what_is_too_much_is_not_kept() -> None:
     most = w.RunEvent("r1", "delta", message="m" * MOST)
     assert beside(most) is not None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 
+from fleetgate.core.commands import RunSpec, ShellCommand
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.config import apply, enabled_types, read_config
@@ -105,13 +107,18 @@ ROOTED = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0, "/work/x")), K
     [
         ("", "/work/x"),
         ("/work/x", "/work/x"),
-        ("/work/x/", "/work/x/"),
-        (".", "/work/x/."),
+        ("/work/x/", "/work/x"),
+        (".", "/work/x"),
+        ("./", "/work/x"),
         ("a/b", "/work/x/a/b"),
+        ("a//b/", "/work/x/a/b"),
         ("/work/x/a", "/work/x/a"),
-        ("a/../b", "/work/x/a/../b"),
+        ("a/../b", "/work/x/b"),
+        ("a/..", "/work/x"),
+        ("/work/x/a/../../x/b", "/work/x/b"),
         ("..a", "/work/x/..a"),
-        ("//work/x", "//work/x"),
+        ("//work/x", "/work/x"),
+        ("///work//x/a", "/work/x/a"),
     ],
 )
 def test_a_workspace_lies_in_the_root(named: str, where: str) -> None:
@@ -122,8 +129,12 @@ def test_a_workspace_lies_in_the_root(named: str, where: str) -> None:
     "named",
     [
         "..",
+        "../",
         "a/../..",
+        "a/../../",
         "../x2",
+        "../x/../y",
+        "//work/x/..",
         "../../work/x2",
         "/",
         "/work",
@@ -136,9 +147,45 @@ def test_a_workspace_outside_the_root_is_refused(named: str) -> None:
         ROOTED.workspace(named)
 
 
+@pytest.mark.parametrize("root", ["{at}/root", "{at}/root/", "{at}//root/.", "{at}/none/../root"])
+@pytest.mark.parametrize("named", ["self/..", "self/../x", "a/self/../..", "in/../in", "self/"])
+def test_what_lies_in_the_root_by_its_words_lies_there_on_a_disk_too(
+    tmp_path: Path, root: str, named: str
+) -> None:
+    """`self/..` is the root by its words. Behind a link to the root the system takes it for what
+    the root lies in."""
+    (tmp_path / "root" / "a").mkdir(parents=True)
+    (tmp_path / "root" / "in").mkdir()
+    for link in (tmp_path / "root" / "self", tmp_path / "root" / "a" / "self"):
+        link.symlink_to(tmp_path / "root")
+    set_ = w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0, root.format(at=tmp_path)))
+    applied = apply(set_, KNOWN)
+    given = Path(applied.workspace(named))
+    assert ".." not in given.parts
+    assert given.resolve().is_relative_to(tmp_path / "root")
+
+
+def test_a_run_is_placed_with_all_its_directories() -> None:
+    shell = ShellCommand("ls", cwd="self/../c")
+    placed = ROOTED.placed(RunSpec(shell, ("a/../b", "/work/x/d/")))
+    assert placed.workspace == ("/work/x/b", "/work/x/d")
+    assert placed.input == ShellCommand("ls", cwd="/work/x/b/c")
+    assert ROOTED.placed(RunSpec(shell)).workspace == ("/work/x",)
+    assert ROOTED.placed(RunSpec(ShellCommand("ls"))).input == ShellCommand("ls")
+    anywhere = RunSpec(shell, ("a/../b",))
+    assert apply(None, KNOWN).placed(anywhere) == anywhere
+    for spec in (
+        RunSpec(ShellCommand("ls", cwd="../.."), ("a",)),
+        RunSpec(ShellCommand("ls", cwd="/etc"), ("a",)),
+        RunSpec(shell, ("a", "../b")),
+    ):
+        with pytest.raises(Refused, match="workspace_outside_root"):
+            ROOTED.placed(spec)
+
+
 def test_a_root_that_is_all_is_no_bound_and_none_leaves_it_as_written() -> None:
     everywhere = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0, "/")), KNOWN)
-    assert everywhere.workspace("../etc") == "/../etc"
+    assert everywhere.workspace("../etc") == "/etc"
     assert apply(None, KNOWN).workspace("../etc") == "../etc"
 
 
@@ -167,3 +214,12 @@ def test_with_a_bound_below_zero_no_run_is_taken() -> None:
     with pytest.raises(Refused, match=r"runtime.concurrency must be 0 .* -7 came") as refused:
         profile(applied)
     assert refused.value.code == "invalid_argument"
+
+
+@pytest.mark.limit("protocols/iop/config.LONGEST_PATH")
+def test_a_refusal_repeats_so_much_of_a_root() -> None:
+    root = "/" + "x" * 3000
+    rooted = apply(w.NodeConfigPayload(runtime=w.NodeRuntimeConfig(0, root)), KNOWN)
+    with pytest.raises(Refused) as refused:
+        rooted.workspace("/elsewhere")
+    assert f" root {root[:256]}; name one" in refused.value.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -37,6 +38,7 @@ from fleetgate.protocols.api import (
     Wake,
     WatchWorkers,
 )
+from fleetgate.protocols.bulk import Bulk, BulkConnection
 from fleetgate.protocols.iop import ADAPTER, codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.control import ControlCall, Either, InFlight
@@ -112,6 +114,16 @@ def test_a_call_without_a_token_is_refused_where_there_are_tokens(method: str) -
             play.opened(
                 opening(method, guarded=True, headers=headers, identify={"good": "ops"}.get)
             ).expect(refused("unauthenticated", text, 16))
+
+
+def test_a_call_whose_token_cannot_be_judged_now_may_come_again() -> None:
+    def identify(token: str) -> str | None:
+        raise Unavailable("try again")
+
+    with call("Run") as play:
+        play.opened(opening("Run", **{**NODE, "identify": identify})).expect(
+            refused("unavailable", "try again", 14)
+        )
 
 
 NODE: dict[str, Any] = {
@@ -597,3 +609,21 @@ def test_every_call_of_the_driver_goes_to_the_one_that_it_is() -> None:
         count = getattr(Connection, name).__code__.co_argcount - 1
         getattr(either, name)(*(Opening("x") for _ in range(count)))
     assert made == names
+
+
+def test_the_short_way_is_that_of_the_one_that_it_is() -> None:
+    class Inner(BulkConnection):
+        def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
+            return Bulk(1, {RunId(frames[0].decode()): ()})
+
+        def deliver_bulk(self, batch: Sequence[e.Recorded], now: int) -> Sequence[bytes] | None:
+            return [b"delivered"]
+
+    link, call = (
+        Either(inner, ControlCall(NorthSettings()))
+        for inner in (Inner(), ControlCall(NorthSettings()))
+    )
+    assert link.receive_bulk([b"r1"], START) == Bulk(1, {RunId("r1"): ()})
+    assert link.deliver_bulk((), START) == [b"delivered"]
+    assert call.receive_bulk([b"r1"], START) is None
+    assert call.deliver_bulk((), START) is None

@@ -25,8 +25,18 @@ PAGE = {
 }
 
 
-def test_the_table_is_the_pages() -> None:
-    assert PAGE == STATUS
+OURS = {"not_allowed": 7}
+
+
+def test_the_table_is_the_pages_and_what_it_has_no_word_for() -> None:
+    assert {**PAGE, **OURS} == STATUS
+
+
+def test_who_only_looks_is_not_told_that_its_run_is_there() -> None:
+    """ALREADY_EXISTS, as for a start that is repeated, would have it attach."""
+    refused = of_refusal(core.NotAllowed("look, and start nothing"))
+    assert end_call(refused).status == 7
+    assert str(refused) == "not_allowed: look, and start nothing"
 
 
 def test_every_refusal_of_the_core_has_a_code_of_the_page() -> None:
@@ -50,6 +60,7 @@ def test_a_refusal_that_is_not_known_is_internal() -> None:
         del Odd
 
 
+@pytest.mark.limit("protocols/iop/errors.LONGEST")
 def test_a_long_text_is_cut() -> None:
     assert len(str(Refused("internal", "x" * 10_000))) < 1100
 

@@ -83,7 +83,7 @@ def test_a_repeated_start_is_dropped_and_so_is_all_behind_the_end() -> None:
     ]
 
 
-def test_numbers_that_were_heard_are_dropped_and_missing_ones_are_a_gap() -> None:
+def test_fault_17_numbers_that_were_heard_are_dropped_and_missing_ones_are_a_gap() -> None:
     tracked = Tracked(RunId("r1"))
     assert heard(event("start", seq=3), event("delta", "a", 4), tracked=tracked) == [
         STARTED,

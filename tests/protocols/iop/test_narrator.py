@@ -245,6 +245,7 @@ def test_a_word_about_a_run_that_waits() -> None:
     assert back([told]) == [e.StateChanged(RunState.STARTING, "queued")]
 
 
+@pytest.mark.limit("protocols/iop/narrator._MAX_BEFORE")
 def test_a_long_wait_does_not_grow_the_start_without_bound() -> None:
     waiting = [e.Diagnosed(f"{at}") for at in range(70)]
     told = tell(*waiting, STARTED)

@@ -226,6 +226,15 @@ def test_who_was_replaced_does_not_dial_again() -> None:
         )
 
 
+def test_who_may_be_there_no_more_does_not_dial_again() -> None:
+    with node() as play:
+        live(play)
+        play.receive(w.Error("unauthenticated", "revoked")).expect(
+            Report("iop_unauthenticated", "unauthenticated: revoked"),
+            Close(1000, "unauthenticated: revoked", retry=False),
+        )
+
+
 def test_other_errors_of_the_edge_are_reported() -> None:
     with node() as play:
         live(play)
@@ -342,7 +351,7 @@ def test_what_is_wrong_with_a_new_run_is_one_event_without_a_start(
         assert (told.type, told.error.partition(":")[0]) == ("error", code)
 
 
-def test_what_is_wrong_with_a_second_request_leaves_the_run_alone() -> None:
+def test_fault_25_what_is_wrong_with_a_second_request_leaves_the_run_alone() -> None:
     text = "the run exists with another request; choose a new id"
     with node() as play:
         live(play)
@@ -355,6 +364,7 @@ def test_what_is_wrong_with_a_second_request_leaves_the_run_alone() -> None:
         assert codec.decode_node(sent.frame).error == "unavailable: later"
 
 
+@pytest.mark.limit("protocols/iop/northbound._QUOTED", "protocols/iop/wire.MAX_ID")
 @pytest.mark.parametrize(("id", "shown"), [("", ""), ("x" * 257, "x" * 128)])
 def test_an_id_that_is_none_is_an_error_of_the_link(id: str, shown: str) -> None:
     with node() as play:
@@ -398,8 +408,9 @@ def test_a_start_that_is_still_open_is_asked_again_and_not_told_to_have_failed()
     with node() as play:
         live(play)
         (submit,) = play.receive(asked()).take()
+        again = attrs.evolve(submit, again=True)
         for _ in range(2):
-            play.reply(submit.reply_to, Unavailable("not in time", open=True)).expect(submit)
+            play.reply(submit.reply_to, Unavailable("not in time", open=True)).expect(again)
         play.reply(submit.reply_to, Accepted(None, run_of(asked()))).expect(Follow(RUN, Seq(0)))
 
 
@@ -495,7 +506,7 @@ def test_the_runs_of_earlier_links_are_told_again() -> None:
         )
 
 
-def test_an_end_counts_as_heard_once_the_link_has_stood_and_not_before() -> None:
+def test_fault_23_an_end_counts_as_heard_once_the_link_has_stood_and_not_before() -> None:
     with node(heartbeat=1000.0) as play:
         live(play)
         started(play)
@@ -598,6 +609,7 @@ def test_a_command_s_directory_stays_in_the_root_too(cwd: str) -> None:
         assert codec.decode_node(sent.frame).error.startswith("workspace_outside_root: ")
 
 
+@pytest.mark.limit("protocols/iop/inquiries._MOST")
 def test_too_many_questions_are_refused() -> None:
     with node() as play:
         live(play)

@@ -6,6 +6,8 @@ from typing import Any
 
 import attrs
 import pytest
+from hypothesis import given as given_that
+from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
@@ -33,12 +35,14 @@ from fleetgate.protocols.api import (
     WithdrawWorker,
     WorkerReady,
 )
+from fleetgate.protocols.bulk import Bulk, BulkConnection
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.given import _NO_WORD
+from fleetgate.protocols.iop.names import BODY, KIND, SEQ, STREAM
 from fleetgate.protocols.iop.settings import EdgeSettings, NodeSettings
 from fleetgate.protocols.iop.southbound import EdgeConnection
-from fleetgate.protocols.testing import SECOND, START, Playbook, Sent
+from fleetgate.protocols.testing import SECOND, START, Playbook, Sent, outcome
 
 TOKENS = {"secret": "n1", "ops": "ops"}
 GRACE = 30 * SECOND
@@ -142,6 +146,18 @@ def test_a_node_may_have_an_alias_and_a_configuration_of_its_own() -> None:
         assert codec.decode_edge(sent.frame) == w.RegisterResponse(True, "n1", "mine", "", config)
 
 
+def test_a_token_that_cannot_be_judged_now_may_come_again() -> None:
+    def identify(token: str) -> str | None:
+        raise Unavailable("try again")
+
+    with edge() as play:
+        play.opened(attrs.evolve(OPENING, identify=identify)).take()
+        play.receive(w.RegisterRequest("secret")).expect(
+            Sent(w.Error("unavailable", "try again")),
+            Close(1001, "unavailable: try again", retry=True, status=14),
+        )
+
+
 @pytest.mark.parametrize("token", ["", "wrong", "ops"])
 def test_a_token_that_names_no_node_is_refused_for_good(token: str) -> None:
     with edge(controllers=("ops",)) as play:
@@ -215,6 +231,15 @@ def test_a_newer_link_replaces_this_one_for_good() -> None:
         text = "a newer link of this node took over"
         play.fenced().expect(
             Sent(w.Error("replaced", text)), Close(4002, text, retry=False, status=10)
+        )
+
+
+def test_who_may_be_here_no_more_is_told_in_the_last_message() -> None:
+    """A stream of bytes has no status, and its node would come again and again."""
+    with edge() as play:
+        admit(play)
+        play.dismissed("the token was revoked").expect(
+            Sent(w.Error("unauthenticated", "the token was revoked"))
         )
 
 
@@ -351,6 +376,7 @@ def test_events_after_the_end_are_dropped() -> None:
         play.receive(w.RunEvent("gui/r1", "complete"))
 
 
+@pytest.mark.limit("protocols/iop/given._REMEMBERED")
 def test_many_ended_runs_are_not_remembered_for_ever() -> None:
     with edge() as play:
         admit(play)
@@ -629,6 +655,7 @@ def test_a_node_that_answers_with_an_error_or_not_in_time() -> None:
         assert (respond.question_id, respond.reports.message) == (2, "timeout")
 
 
+@pytest.mark.limit("protocols/iop/questions._MOST")
 def test_too_many_questions_are_refused() -> None:
     with edge() as play:
         admit(play)
@@ -675,3 +702,100 @@ def test_the_end_of_the_link_is_the_drivers_to_tell() -> None:
         admit(play)
         given(play)
         play.closed()
+
+
+# --- the short way of texts and output
+
+RUNS = ("gui/r1", "gui/r2", "stranger")
+tables = st.one_of(
+    st.just({}),
+    st.just({}),
+    st.fixed_dictionaries({}, optional={STREAM: st.sampled_from(["stdout", "stderr", "", "odd"])}),
+    st.fixed_dictionaries(
+        {STREAM: st.sampled_from(["stdout", "odd"])},
+        optional={BODY: st.sampled_from(['{"offset":7}', '{"data_base64":"/w=="}', "{", ""])},
+    ),
+    st.dictionaries(st.sampled_from([KIND, BODY, "own"]), st.sampled_from(["", "state", "x"])),
+)
+deltas = st.builds(
+    w.RunEvent,
+    run_id=st.sampled_from([RUNS[0], *RUNS]),
+    type=st.just("delta"),
+    delta=st.sampled_from(["text", "", "ä€", "x" * 70_000]),
+    metadata=tables,
+    timestamp=st.integers(-1, 3),
+    session_id=st.sampled_from(["", "", "", "s"]),
+)
+odd = st.one_of(
+    st.builds(
+        w.RunEvent,
+        run_id=st.sampled_from(RUNS),
+        type=st.sampled_from(["start", "delta", "complete", "other"]),
+        delta=st.sampled_from(["", "text"]),
+        message=st.sampled_from(["", "said"]),
+        error=st.sampled_from(["", "bad"]),
+        usage=st.sampled_from([None, None, w.Usage(), w.Usage(1, 2)]),
+    ),
+    st.sampled_from([w.Heartbeat(1), w.Unknown(), w.RegisterRequest("again")]),
+)
+numbers = st.sampled_from(["next", "next", "next", None, None, "0", "1", "9", "x"])
+
+
+@given_that(
+    st.lists(st.tuples(deltas | deltas | deltas | odd, numbers), max_size=12),
+    st.booleans(),
+    st.sampled_from(["", "s"]),
+)
+def test_what_a_node_says_comes_to_the_same_by_the_short_way_as_by_the_long_one(
+    script: list[tuple[Any, str | None]], feeds: bool, session: str
+) -> None:
+    frames: list[bytes] = []
+    seq = {RUNS[0]: 1, RUNS[1]: 0, RUNS[2]: 0}
+    for message, numbered in script:
+        if isinstance(message, w.RunEvent) and numbered is not None:
+            id = message.run_id
+            seq[id] += numbered == "next"
+            own = {SEQ: str(seq[id]) if numbered == "next" else numbered}
+            message = attrs.evolve(message, metadata={**message.metadata, **own})
+        frames.append(codec.encode_node(message))
+    frames.append(b"\xff")
+    at_work = Run(RunId(RUNS[0]), c.RunSpec(c.Prompt("hi")), c.Origin("gui", "r1"), START)
+    at_work = attrs.evolve(at_work, state=RunState.RUNNING, started=START, accepted=True)
+    with edge() as short, edge() as long:
+        for play in (short, long):
+            admit(play, Held(at_work, ()))
+            spec = c.RunSpec(c.Prompt("hi"), session=session or None)
+            play.perform(attrs.evolve(start(RUNS[1], spec), created=START)).take()
+            if feeds:
+                feed = c.SendInput(RunId(RUNS[1]), b"hi")
+                play.perform(Order(RunId(RUNS[1]), OrderNumber(1), feed, 1, START)).take()
+            play.receive(w.RunEvent(RUNS[0], "start", metadata={SEQ: "1"})).take()
+            play.receive(w.RunEvent(RUNS[1], "start")).take()
+        by_short_way = outcome(short.connection, frames, short.now, bulk=True)
+        assert by_short_way == outcome(long.connection, frames, long.now, bulk=False)
+
+
+def test_texts_and_output_that_come_together_go_the_short_way() -> None:
+    with edge() as play:
+        admit(play)
+        given(play)
+        connection = play.connection
+        assert isinstance(connection, BulkConnection)
+        first = codec.encode_node(w.RunEvent("gui/r1", "delta", "first"))
+        assert connection.receive_bulk([first], START) is None, "it is a start, too"
+        play.receive(w.RunEvent("gui/r1", "start")).take()
+        text = codec.encode_node(w.RunEvent("gui/r1", "delta", "text", timestamp=5))
+        table = {STREAM: "stdout", SEQ: "1", BODY: '{"offset":3}'}
+        output = codec.encode_node(w.RunEvent("gui/r1", "delta", "out", metadata=table))
+        end = codec.encode_node(w.RunEvent("gui/r1", "complete"))
+        taken = connection.receive_bulk([text, output, end, text], START)
+        heard = [
+            ((e.TextProduced("text"),), None, e.Stamp(5)),
+            ((e.OutputProduced(e.Stream.STDOUT, b"out", 3),), 1, None),
+        ]
+        assert taken == Bulk(2, {RunId("gui/r1"): heard})
+    with edge() as play:
+        opened(play)
+        connection = play.connection
+        assert isinstance(connection, BulkConnection)
+        assert connection.receive_bulk([text], START) is None, "nobody is registered"

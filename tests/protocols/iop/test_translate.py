@@ -236,6 +236,7 @@ def test_a_script_is_given_to_a_shell() -> None:
         from_spec("r", script(b"\xff"), DEFAULTS)
 
 
+@pytest.mark.limit("protocols/iop/translate.DEPTH")
 def test_what_a_node_could_not_read_is_refused() -> None:
     deep: Any = 1
     for _ in range(40):

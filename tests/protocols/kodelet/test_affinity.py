@@ -40,6 +40,7 @@ def test_case_45_and_to_its_profile(first: str, then: str, fits: bool) -> None:
     )
 
 
+@pytest.mark.limit("protocols/kodelet/affinity.BOUND")
 def test_i9_so_many_are_remembered() -> None:
     made = Affinities(bound=2)
     for name in ("a", "b", "c"):

@@ -187,3 +187,16 @@ def test_a_newcomer_s_admission_deals_with_it() -> None:
         begin(play, DIFF)
         play.fenced().take()
         play.closed().expect()
+
+
+@pytest.mark.limit("protocols/kodelet/errands._PIECE")
+def test_i9_a_long_diff_comes_in_pieces() -> None:
+    with offering() as play:
+        asked = begin(play, DIFF)
+        found = {"cwd": "/w", "diff": "é" * 40_000, "hasDiff": True, "exitCode": 0}
+        play.receive(yes(asked["id"], found))
+        steps = play.take()
+        texts = [each.text for each in events(steps) if isinstance(each, e.TextProduced)]
+        assert [len(text) for text in texts] == [16_384, 16_384, 7_232]
+        assert "".join(texts) == "é" * 40_000
+        assert ending(steps).text is None

@@ -53,6 +53,7 @@ def test_what_is_entered_where_it_is_secret_is_taken_out(named: bool) -> None:
     assert b"s3cr3t" in (answered("b", False).frame or b"")
 
 
+@pytest.mark.limit("protocols/kodelet/explain._OPEN")
 def test_requests_that_nobody_answers_are_bounded() -> None:
     explainer = KodeletExplainer()
     for number in range(_OPEN + 10):

@@ -22,6 +22,11 @@ def test_what_is_written_is_read_again(value: object) -> None:
     assert go_json.load(go_json.dump(value).encode()) == value
 
 
+@given(st.text(st.sampled_from('<>&\u2028\u2029"\\\n\t\b\0\x1f\x7f\ud800é') | st.characters()))
+def test_a_long_text_is_written_as_a_short_one(text: str) -> None:
+    assert go_json.quoted(text) == go_json.quote(text).encode()
+
+
 @given(VALUES)
 def test_canonical_text_is_json_of_the_same_value(value: object) -> None:
     assert json.loads(go_json.canonical(value), parse_int=float) == json.loads(
@@ -110,6 +115,7 @@ def test_members_are_found_whatever_their_case_and_the_last_one_holds() -> None:
 SPELT = '{"z":1E2,"a":[1.50,-0,1e-7,123456789012345678901234567890],"b":1.5}'
 
 
+@pytest.mark.limit("protocols/kodelet/go_json._LONGEST_INTEGER")
 def test_w_4_4_numbers_keep_their_spelling_until_they_go_to_the_core() -> None:
     value = go_json.load(SPELT.encode())
     assert go_json.dump(value) == SPELT

@@ -121,7 +121,16 @@ def test_a_digest_that_is_missing_or_wrong() -> None:
     assert m.check(wrong, OPENED, ()) == "runner manifest digest does not match its contents"
 
 
-@pytest.mark.parametrize("value", [None, [], {"tools": [{"inputSchema": 1}]}, {"generation": 1.0}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {"tools": [{"inputSchema": 1}]},
+        {"tools": [{"inputSchema": {"a": [1, float("inf")]}}]},  # 1e400, which Go refuses
+        {"generation": 1.0},
+    ],
+)
 def test_what_is_no_manifest(value: Any) -> None:
     with pytest.raises(Malformed):
         m.read_manifest(value)

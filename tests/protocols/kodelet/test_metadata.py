@@ -50,17 +50,17 @@ GOOD: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", metadata.TYPES)
+@pytest.mark.parametrize("kind", metadata.types())
 def test_what_each_may_say(kind: str) -> None:
-    known = names(metadata.TYPES[kind]).values()
+    known = names(metadata.types()[kind]).values()
     assert set(GOOD[kind]) <= set(known)
     for value in (GOOD[kind], {}, None, {**GOOD[kind], "future": {}}):
         metadata.check(Structured(metadata_type=kind, metadata=value))
 
 
-@pytest.mark.parametrize("kind", metadata.TYPES)
+@pytest.mark.parametrize("kind", metadata.types())
 def test_a_member_of_another_type_is_refused(kind: str) -> None:
-    made = metadata.TYPES[kind]
+    made = metadata.types()[kind]
     free = {"modTime", "data", "queries", "sources", "results", "createdAt", "updatedAt"}
     typed = [name for name in names(made).values() if kind == "grep_tool" or name not in free]
     assert len(typed) >= min(len(attrs.fields(made)), 1)

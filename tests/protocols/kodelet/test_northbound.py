@@ -209,7 +209,8 @@ def test_a_start_that_is_still_open_is_asked_again_and_not_told_to_have_failed()
     with t.attached(t.play_runner()) as play:
         t.open_run(play)
         first = t.execute(play, "server:1")
-        play.reply(first.reply_to, Unavailable("not in time", open=True)).expect(first)
+        again = attrs.evolve(first, again=True)
+        play.reply(first.reply_to, Unavailable("not in time", open=True)).expect(again)
         run = t.accept(play, first)
         play.deliver(number(run, STOPPED))
         assert [each["id"] for each in said(play.take())] == ["server:1"]

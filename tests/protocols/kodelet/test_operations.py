@@ -19,8 +19,9 @@ from fleetgate.protocols.kodelet.operation import OpenRun, Operation
 from fleetgate.protocols.kodelet.operations import UPDATE, Operations
 from fleetgate.protocols.kodelet.peer import Answered, Peer
 from fleetgate.protocols.kodelet.settings import RunnerSettings
+from fleetgate.protocols.kodelet.showing import PACE
 from fleetgate.protocols.kodelet.testing import no, said, tell, yes
-from fleetgate.protocols.kodelet.transcript import Transcript, Work
+from fleetgate.protocols.kodelet.transcript import DISPLAY_LIMIT, Transcript, Work
 from fleetgate.protocols.kodelet.wire import RunOpen
 from fleetgate.protocols.testing import START, Playbook, number
 
@@ -29,7 +30,7 @@ SAID = RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, limit: int = 100) -> None:
         self.peer = Peer("runner", RunnerSettings())
         self.deadlines = Deadlines()
         self.operations = Operations(self.peer, RunnerSettings(), self.deadlines)
@@ -38,7 +39,7 @@ class Bench:
         self.peer.take()
         work = Work("echo", {}, "/", START)
         self.operation = Operation(
-            "server:7", self.owner, RUN, work, "t1", Transcript(100), wants_updates=True
+            "server:7", self.owner, RUN, work, "t1", Transcript(limit), wants_updates=True
         )
         (self.submit,) = self.operations.start(self.operation, RunSpec(ToolCall("echo")), "cp")
 
@@ -63,6 +64,41 @@ def test_updates_are_paced_and_the_last_snapshot_is_never_forgotten() -> None:
     (update,) = t.said(bench.peer.flush())
     assert update["params"]["result"]["displayOutput"] == "ab"
     assert update["params"]["sequence"] == 2
+
+
+def test_an_update_that_shows_much_is_followed_by_the_next_later() -> None:
+    bench = Bench(limit=1 << 20)
+    (update,) = bench.deliver(e.TextProduced("a" * 3 * PACE))
+    assert len(update["params"]["result"]["displayOutput"]) == 3 * PACE
+    assert bench.deliver(e.TextProduced("b")) == []
+    assert bench.deadlines.due(START + nanos(6 * 0.05)) == []
+    assert bench.deadlines.due(START + nanos(7 * 0.05)) == [f"{UPDATE}server:7"]
+
+
+def test_what_an_update_would_not_show_is_no_news() -> None:
+    bench = Bench(limit=1 << 20)
+    first, second = (
+        bench.deliver(e.TextProduced("a" * n), now=START * at)
+        for n, at in ((DISPLAY_LIMIT, 1), (1, 2))
+    )
+    assert [len(each["params"]["result"]["displayOutput"]) for each in (*first, *second)] == [
+        DISPLAY_LIMIT,
+        DISPLAY_LIMIT,
+    ]
+    assert bench.deliver(e.TextProduced("c"), now=START * 3) == []
+    assert bench.deadlines.due(START * 9) == []
+
+
+def test_an_update_that_is_too_long_for_a_message_costs_nothing_but_itself() -> None:
+    with t.attached(t.play_runner(message_limit=2000)) as play:
+        t.open_run(play)
+        run = t.accept(play, t.execute(play, wantUpdates=True))
+        play.deliver(number(run, e.TextProduced("a" * 2000))).expect()
+        play.deliver(number(run, e.TextProduced("b"), first=2)).expect()
+        end = RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED))
+        play.deliver(number(run, end, first=3))
+        (answer,) = said(play.take())
+        assert answer["error"]["data"] == {"reason": "result_too_large"}
 
 
 def test_the_result_takes_the_place_of_an_update_that_waits() -> None:

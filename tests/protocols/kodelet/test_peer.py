@@ -58,6 +58,7 @@ def test_case_7_unknown_and_late_responses_are_passed_over() -> None:
     assert came(peer, yes("zzz", 1), yes(id, 1), yes(id, 2), no(id, 1)) == [Answered("t", 1)]
 
 
+@pytest.mark.limit("protocols/kodelet/wire.MAX_MESSAGE")
 def test_case_9_size_boundary() -> None:
     peer = Peer("server", PeerSettings())
     pad = MAX_MESSAGE - len(frame(method="x", params=""))
@@ -99,7 +100,7 @@ def test_i9_the_queue_has_a_bound_of_ours(limits: PeerSettings) -> None:
     assert set(refused) == {"too many runner rpc requests wait"}
 
 
-def test_w_15_10_an_id_in_flight_is_refused_and_the_first_goes_on() -> None:
+def test_w_15_10_fault_21_an_id_in_flight_is_refused_and_the_first_goes_on() -> None:
     peer = Peer("runner", PeerSettings())
     assert len(came(peer, tool("server:9"), tool("server:9"))) == 1
     (refused,) = said(peer.flush())
@@ -174,7 +175,7 @@ def test_a_notification_that_is_dealt_with_frees_its_slot() -> None:
 def test_case_19_updates_drop_the_oldest_and_yield_to_all_else() -> None:
     peer = Peer("runner", PeerSettings(update_lane=3))
     for n in range(4):
-        peer.update({"n": n})
+        assert peer.update(tell("tool.update", {"n": n}))
     peer.notify("first", None)
     sent = said(peer.flush())
     assert sent[0]["method"] == "first"
@@ -215,10 +216,10 @@ def test_oversize_requests_and_notifications_are_refused_here_and_use_no_number(
     for send in (
         lambda: peer.call("x", "y" * 100, None),
         lambda: peer.notify("x", "y" * 100),
-        lambda: peer.update("y" * 100),
     ):
         with pytest.raises(Oversize, match="exceeding the 100-byte outbound limit"):
             send()
+    assert not peer.update(tell("tool.update", "y" * 100))
     assert peer.flush() == []
     assert peer.call("x", None, None) == "server:1"
 

@@ -1,5 +1,6 @@
 """The UI proxy at a control plane (case 65)."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from fleetgate.core.ids import RunId
 from fleetgate.protocols.api import (
     Opening,
     Record,
+    Wake,
 )
 from fleetgate.protocols.kodelet import testing as t
 from fleetgate.protocols.kodelet.testing import ask, said, tell
-from fleetgate.protocols.testing import Playbook
+from fleetgate.protocols.testing import SECOND, Playbook
 
 RUN = RunId("gui/r1")
 
@@ -100,6 +102,24 @@ def test_a_question_that_no_event_holds_is_answered_and_a_note_is_cut() -> None:
         assert len(note.message.encode()) == e.MAX_BODY
 
 
+def test_of_a_question_that_is_open_only_its_default_is_kept() -> None:
+    with t.ready(t.play_control_plane()) as play:
+        call = t.running(play, spec=ASKING)
+        tracemalloc.start()
+        try:
+            for n in range(8):
+                play.receive(ui(f"u{n}", "ui.input", message="m" * 1_000_000, defaultValue="d"))
+                (requested,) = events(play.take())
+                assert isinstance(requested, e.ApprovalRequested)
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert kept < 1_000_000
+        play.perform(t.order("gui/r1", 1, c.ResolveApproval(RUN, "u3", e.Decision.VALUE)))
+        assert one(play) == {"id": "u3", "result": {"status": "submitted", "value": "d"}}
+        play.receive(t.yes(call, t.executed())).take()
+
+
 def test_case_65_nobody_is_there() -> None:
     with t.ready(t.play_control_plane()) as play:
         t.running(play)
@@ -157,7 +177,7 @@ def test_case_65_a_notice_is_submitted_at_once() -> None:
 
 def test_opening_without_a_link_name_is_possible() -> None:
     with t.play_control_plane() as play:
-        play.opened(Opening(link="x")).expect()
+        play.opened(Opening(link="x")).expect(Wake(play.now + 60 * SECOND))
 
 
 @pytest.mark.parametrize("how", ["answered", "run ended"])

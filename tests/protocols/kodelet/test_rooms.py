@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import attrs
 import pytest
 
 from fleetgate.core import commands as c
@@ -84,6 +85,7 @@ def begin_diff(play: Playbook) -> RunId:
     return submit.command.run
 
 
+@pytest.mark.limit("protocols/kodelet/workspace.MAX_DIFF")
 @pytest.mark.parametrize(
     ("text", "code", "more"),
     [
@@ -111,7 +113,8 @@ def test_a_diff_whose_start_is_still_open_is_asked_again() -> None:
     with attached() as play:
         asked(play, "git.diff")
         first = started(play)
-        play.reply(first.reply_to, Unavailable("not in time", open=True)).expect(first)
+        again = attrs.evolve(first, again=True)
+        play.reply(first.reply_to, Unavailable("not in time", open=True)).expect(again)
 
 
 def test_a_diff_that_fails_is_refused_or_cancelled() -> None:
@@ -185,6 +188,7 @@ def test_a_read_waits_so_long_and_can_be_given_up() -> None:
         assert one(play)["error"]["message"] == "context canceled"
 
 
+@pytest.mark.limit("protocols/kodelet/workspace.MAX_INPUT")
 @pytest.mark.parametrize(
     ("method", "params", "code", "text"),
     [

@@ -1,5 +1,6 @@
 """A terminal's output that can be read again."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ def test_the_end_is_told_once_everything_is_read() -> None:
     assert made.read(2, 1) == TerminalOutput("", 2, False, True, 3)
 
 
+@pytest.mark.limit("protocols/kodelet/workspace.KEPT")
 def test_i9_what_is_old_is_dropped_and_a_cursor_to_it_is_moved() -> None:
     made = Scrollback(4)
     made.write(b"abc")

@@ -23,6 +23,7 @@ def test_the_carriage_is_the_genuine_one(carriage: Any) -> None:
     assert (carriage.stream, carriage.limit) == (None, 4_194_304)
     assert (use.binary, use.path) == (False, "/api/runner/v1/connect")
     assert use.subprotocols == ("kodelet.runner.v1.jsonrpc",)
+    assert use.unoffered_final, "W 2.4: another one is the end of the process"
     assert (use.ping_every, use.dead_after, use.alive_by_pong) == (30, 45, True)
     assert (use.any_text, use.drop_other, carriage.write_within) == (True, True, 10)
 

@@ -64,13 +64,15 @@ def _status(id: str) -> WorkerStatus:
 
 def test_a_registration_is_announced_and_answered_with_the_epoch() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         play.receive(ask("runner:1", "runner.register", t.REGISTER))
         (asked,) = play.take()
+        assert t.RUNNER in asked.command.ids[0], "not for all of a fleet"
         play.reply(asked.reply_to, WorkerList(()))
         (announced,) = play.take()
         assert isinstance(announced, AnnounceWorker)
         info = announced.worker
+        assert asked.command.ids == (info.id, "pool/")
         assert (info.id, info.grace, info.pool) == (f"pool/{t.RUNNER}", 0, "pool")
         assert info.inputs == {InputKind.TOOL, InputKind.SHELL}
         play.reply(announced.reply_to, Admission(Epoch(7), ()))
@@ -89,7 +91,7 @@ def test_a_registration_is_announced_and_answered_with_the_epoch() -> None:
 def test_case_25_the_id_comes_from_the_identity_and_survives_a_restart() -> None:
     for generation in (1, 2):
         with t.play_control_plane() as play:
-            play.opened(t.OPENING)
+            play.opened(t.OPENING).take()
             (answer,) = said(t.register(play, generation=generation))
             assert answer["result"]["runnerId"] == t.RUNNER
             assert answer["result"]["generation"] == generation
@@ -107,7 +109,7 @@ def test_case_25_a_newcomer_has_the_runner_and_the_older_link_is_cut() -> None:
 def test_case_49_what_the_older_link_had_is_lost() -> None:
     run = Run(RUN, RunSpec(ToolCall("x")), c.Origin("gui", "r1"), 1)
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         ended = outcome(t.register(play, Held(run, ()), generation=2))
         assert (ended.state, ended.message) == (RunState.LOST, southbound.REPLACED)
 
@@ -128,7 +130,7 @@ OTHER = runner_id(t.INSTANCE, "host-one", "/srv/other")
 )
 def test_case_27_id_conflicts(shown: str, workers: tuple[str, ...], error: Any) -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         play.receive(ask("runner:1", "runner.register", {**t.REGISTER, "runnerId": shown}))
         (asked,) = play.take()
         play.reply(asked.reply_to, known(*workers))
@@ -178,7 +180,7 @@ IDENTITY = {"host": {"instanceId": " "}, "workspace": {"path": "/w", "name": "w"
 )
 def test_w_15_3_registration_and_ordering_errors(frame: bytes, code: int, text: str) -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         play.receive(frame)
         (answer,) = said(play.take())
         assert answer["error"]["code"] == code
@@ -195,7 +197,7 @@ def test_after_registration_once_is_enough_and_methods_of_ours_are_unknown() -> 
 
 def test_w_6_2_a_second_registration_waits_until_the_first_has_ended() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         stranger = {**t.REGISTER, "runnerId": "runner_x"}
         play.receive(ask("runner:1", "runner.register", stranger))
         (asked,) = play.take()
@@ -217,9 +219,10 @@ def test_w_6_2_a_second_registration_waits_until_the_first_has_ended() -> None:
         assert second["error"]["message"] == errors.REGISTERED.message
 
 
+@pytest.mark.limit("protocols/kodelet/southbound.REGISTRATIONS")
 def test_i9_so_many_registrations_wait() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         play.receive(ask("runner:1", "runner.register", t.REGISTER)).take()
         for number in range(REGISTRATIONS):
             play.receive(ask(f"waits:{number}", "runner.register", t.REGISTER)).expect()
@@ -230,12 +233,47 @@ def test_i9_so_many_registrations_wait() -> None:
 
 def test_a_core_that_does_not_admit_is_a_failed_registration() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         play.receive(ask("runner:1", "runner.register", t.REGISTER))
         (asked,) = play.take()
         play.reply(asked.reply_to, Unavailable("the journal fails"))
         (answer,) = said(play.take())
         assert answer["error"] == {"code": -32602, "message": "the journal fails"}
+
+
+def test_i9_a_link_that_never_registers_ends() -> None:
+    """Whatever it says meanwhile, for the genuine one has no limit but its pongs (W 7.1)."""
+    with t.play_control_plane(register_timeout=5) as play:
+        play.opened(t.OPENING).expect(Wake(play.now + 5 * SECOND))
+        play.receive(tell("runner.heartbeat")).expect()
+        play.receive(ask("runner:1", "runner.register", {}))
+        (answer,) = said(play.take())
+        assert answer["error"]["code"] == -32602
+        play.receive(ask("runner:2", "ui.confirm"))
+        (answer,) = said(play.take())
+        assert answer["error"]["message"] == errors.REGISTER_FIRST.message
+        play.tick().expect(Close(None, "no runner registered within 5 s"))
+
+
+def test_i9_a_runner_that_waits_for_our_journal_is_not_late() -> None:
+    with t.play_control_plane(register_timeout=5) as play:
+        play.opened(t.OPENING).take()
+        play.receive(ask("runner:1", "runner.register", t.REGISTER))
+        (asked,) = play.take()
+        play.tick().expect(Wake(play.now + 5 * SECOND))
+        play.reply(asked.reply_to, Unavailable("the journal fails")).take()
+        play.tick().expect(Close(None, "no runner registered within 5 s"))
+
+
+def test_a_runner_that_registers_at_its_second_try_has_no_limit_any_more() -> None:
+    with t.play_control_plane(register_timeout=5) as play:
+        play.opened(t.OPENING).take()
+        play.receive(ask("runner:1", "runner.register", {})).take()
+        t.register(play)
+        play.receive(beat()).take()
+        for _ in range(5):
+            assert not any(isinstance(step, Close) for step in play.tick().take())
+            play.receive(beat()).take()
 
 
 def test_a_link_that_did_not_offer_the_subprotocol_is_closed() -> None:
@@ -244,7 +282,8 @@ def test_a_link_that_did_not_offer_the_subprotocol_is_closed() -> None:
         play.expect(Close(1002, "runner subprotocol negotiation failed"))
     offered = {"sec-websocket-protocol": "other, kodelet.runner.v1.jsonrpc"}
     with t.play_control_plane() as play:
-        play.opened(attrs.evolve(t.OPENING, headers=offered)).expect()
+        (wake,) = play.opened(attrs.evolve(t.OPENING, headers=offered)).take()
+        assert isinstance(wake, Wake)
 
 
 # --- liveness
@@ -252,7 +291,7 @@ def test_a_link_that_did_not_offer_the_subprotocol_is_closed() -> None:
 
 def test_case_31_no_work_before_the_first_valid_heartbeat() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         t.register(play)
         play.receive(beat("future")).expect()
         play.receive(beat(generation=2)).expect()
@@ -325,7 +364,7 @@ def test_a_lost_link_loses_its_runs_at_once() -> None:
 
 def test_notifications_before_registration_and_unreadable_ones_are_passed_over() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         play.receive(beat()).expect()
         t.register(play)
         play.receive(tell("runner.heartbeat", {"generation": "1"}))
@@ -339,7 +378,7 @@ def test_notifications_before_registration_and_unreadable_ones_are_passed_over()
 
 def test_case_45_one_run_at_a_time_unless_the_runner_says_otherwise() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         t.register(play, capabilities={})
         play.receive(beat()).expect(WorkerReady(1))
         play.perform(t.start_order())
@@ -351,7 +390,7 @@ def test_case_45_one_run_at_a_time_unless_the_runner_says_otherwise() -> None:
 
 def test_a_run_that_is_refused_here_leaves_its_room() -> None:
     with t.play_control_plane() as play:
-        play.opened(t.OPENING)
+        play.opened(t.OPENING).take()
         t.register(play, capabilities={})
         play.receive(beat()).expect(WorkerReady(1))
         play.perform(t.start_order(spec=RunSpec(ToolCall("command.execute"))))

@@ -6,6 +6,7 @@ import pytest
 
 from fleetgate.protocols.json_text import Malformed
 from fleetgate.protocols.kodelet import wire
+from fleetgate.protocols.kodelet.go_json import load
 from fleetgate.protocols.kodelet.manifest import Config, Manifest, Tool
 from fleetgate.protocols.kodelet.structs import names, read, write
 
@@ -48,6 +49,15 @@ def test_null_in_a_list_or_a_map_is_the_zero_value() -> None:
 def test_wrong_types_are_refused_without_their_value(kind: type, value: Any) -> None:
     with pytest.raises(Malformed):
         read(kind, value)
+
+
+def test_minus_nought_is_an_integer_where_there_is_a_sign() -> None:
+    """Go reads it by strconv; in free-form JSON it stays what it is."""
+    value = load(b'{"generation":-0,"sequence":-0,"input":-0}')
+    assert read(wire.Heartbeat, {"generation": value["generation"]}).generation == 0
+    with pytest.raises(Malformed):
+        read(wire.ToolUpdate, {"sequence": value["sequence"]})
+    assert str(read(wire.ToolExecute, {"input": value["input"]}).input) == "-0.0"
 
 
 def test_what_is_omitted_and_what_is_not() -> None:

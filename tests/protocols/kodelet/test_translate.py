@@ -100,6 +100,7 @@ def test_a_worker_has_no_grace_and_its_registration_as_detail() -> None:
     assert "runnerId" not in info.detail
 
 
+@pytest.mark.limit("protocols/kodelet/translate._SHOWN")
 def test_of_a_registration_only_short_texts_are_kept() -> None:
     host = wire.Host("h" * 9999, "n")
     info = to_worker(

@@ -63,13 +63,25 @@ def test_long_news_come_in_pieces() -> None:
             ),
             "c",
         ),
+        (
+            ToolResult(
+                "a", structured=Structured(metadata_type="bash", metadata={"OUTPUT": "c", "x": 1})
+            ),
+            "c",
+        ),
+        (
+            ToolResult(
+                "a",
+                structured=Structured(
+                    metadata_type="bash", metadata={"output": "c", "Output": "d"}
+                ),
+            ),
+            "d",
+        ),
     ],
 )
 def test_what_a_result_says(given_: ToolResult, text: str) -> None:
     assert te.text_of(given_) == text
-
-
-STRUCTURED = {"structured": {"success": True}}
 
 
 @pytest.mark.parametrize("value", [None, {}, {"result": None}, {"result": {"structured": {}}}])
@@ -144,6 +156,7 @@ def test_either_word_makes_a_failure(error: str, success: bool, state: RunState)
     assert te.to_outcome(executed, shell=False)[0].state is state
 
 
+@pytest.mark.limit("protocols/kodelet/translate_events.MAX_NATIVE")
 def test_a_large_result_is_not_kept_and_that_is_said() -> None:
     executed = ToolExecuted({}, ToolResult("x" * te.MAX_NATIVE, structured=Structured("t", True)))
     outcome, (said,) = te.to_outcome(executed, shell=False)
@@ -174,6 +187,7 @@ def test_commands(value: Any, state: RunState, text: str) -> None:
     assert said == ()
 
 
+@pytest.mark.limit("protocols/kodelet/translate_events._PIECE")
 @pytest.mark.parametrize("size", [1, 16_384, 16_385, 200_000])
 def test_what_a_command_responds_is_said_in_pieces(size: int) -> None:
     text = "é" * size
@@ -189,11 +203,12 @@ def _texts(said: tuple[e.Event, ...]) -> list[str]:
     return [each.text for each in said if isinstance(each, e.TextProduced)]
 
 
+@pytest.mark.parametrize("name", ["exitCode", "EXITCODE"])
 @pytest.mark.parametrize(("error", "message"), [("exit code 3", ""), ("boom", "boom"), ("", "")])
 def test_a_command_that_failed_keeps_what_says_more_than_its_exit_code(
-    error: str, message: str
+    error: str, message: str, name: str
 ) -> None:
-    metadata = {"exitCode": 3, "output": ""}
+    metadata = {name: 3, "output": ""}
     structured = Structured("bash", False, metadata_type="bash", metadata=metadata)
     executed = ToolExecuted({}, ToolResult("", error=error, structured=structured))
     outcome, _ = te.to_outcome(executed, shell=True)

@@ -38,6 +38,7 @@ def test_a_question_without_names() -> None:
     assert (event.approval, event.title) == ("runner:2", "confirmation")
 
 
+@pytest.mark.limit("protocols/kodelet/ui._LONGEST")
 def test_a_long_question_is_shown_as_far_as_an_event_holds() -> None:
     event = ui.to_approval("ui.confirm", Question("q", "é" * 99_999, message="m" * 99_999), "f")
     assert len(event.title.encode()) == 16_384
@@ -47,10 +48,17 @@ def test_a_long_question_is_shown_as_far_as_an_event_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    "question", [Question("q" * 65_537), Question(options=("é",) * 32_768), Question()]
+    ("question", "wire"),
+    [
+        (Question("q" * 65_536), "f"),
+        (Question(options=("é",) * 32_768), "f"),
+        (Question(default_value="é" * 32_768), "f"),
+        (Question(), "f" * 65_537),
+        (Question("q"), "f" * 65_536),
+    ],
 )
-def test_an_id_or_options_that_cannot_be_cut(question: Question) -> None:
-    assert ui.too_long(question, "f" * 65_537 if question == Question() else "f")
+def test_ids_a_default_or_options_that_cannot_be_cut(question: Question, wire: str) -> None:
+    assert ui.too_long(question, wire)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +88,7 @@ def test_any_other_approval_is_to_be_confirmed(detail: Json, message: str) -> No
     ],
 )
 def test_decisions(method: str, decision: Decision, value: str | None, answer: UiResponse) -> None:
-    assert ui.from_decision(method, QUESTION, decision, value) == answer
+    assert ui.from_decision(method, QUESTION.default_value, decision, value) == answer
 
 
 @pytest.mark.parametrize(

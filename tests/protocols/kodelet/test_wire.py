@@ -21,6 +21,7 @@ def test_the_zero_value_goes_out_and_comes_in(kind: type) -> None:
     assert read(kind, write(kind())) == kind()
 
 
+@pytest.mark.limit("protocols/kodelet/wire.LONGEST_TEXT")
 def test_a_text_is_cut_at_a_character() -> None:
     assert wire.cut("aé", 2) == "a"
     assert wire.cut("aé", 3) == "aé"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
@@ -363,7 +363,12 @@ ACTIONS = st.sampled_from(
 TELLING = (e.OutputProduced, e.InputAccepted, e.RunFinished)
 
 
+CROSSING = ("write", "down", "end", "up", "up", "deliver", "up", "up")
+"""A write and the command's end cross; the client says so before the end is durable."""
+
+
 @given(st.lists(st.tuples(ACTIONS, st.integers(0, 4)), max_size=60))
+@example([(what, 0) for what in CROSSING])
 def test_i1_i4_i5_i6_a_link_cut_at_any_frame_loses_nothing_and_repeats_nothing(
     actions: list[tuple[str, int]],
 ) -> None:

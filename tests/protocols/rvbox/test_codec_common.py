@@ -6,7 +6,7 @@ from fleetgate.protocols.rvbox.limits import check_spec
 from fleetgate.schemas.rvbox.v1 import agent_pb2, common_pb2
 
 
-def test_members_unknown_here_pass_between_two_ends_unchanged() -> None:
+def test_fault_30_members_unknown_here_pass_between_two_ends_unchanged() -> None:
     later = b"\xa2\x06\x02hi"  # member 100
     spec = common_pb2.ExecutionSpec.FromString(
         common_pb2.ExecutionSpec(command_line="ls").SerializeToString() + later
@@ -40,6 +40,27 @@ def test_instants_are_nanoseconds(seconds: int, nanos: int, expected: int) -> No
     codec_common.write_event(written, read)
     assert written == message
     assert codec_common.read_event(common_pb2.CommandEvent()).event_time is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nanos", "expected"),
+    [
+        ((1 << 63) - 1, 999_999_999, (1 << 63) * 10**9 - 1),
+        ((1 << 63) - 1, (1 << 31) - 1, (1 << 63) * 10**9 - 1),
+        (-(1 << 63), 0, -(1 << 63) * 10**9),
+        (-(1 << 63), -(1 << 31), -(1 << 63) * 10**9),
+    ],
+)
+def test_an_instant_at_the_end_of_time_is_one_that_can_be_written(
+    seconds: int, nanos: int, expected: int
+) -> None:
+    message = common_pb2.CommandEvent()
+    message.event_time.seconds, message.event_time.nanos = seconds, nanos
+    read = codec_common.read_event(message)
+    assert read.event_time == expected
+    written = common_pb2.CommandEvent()
+    codec_common.write_event(written, read)
+    assert codec_common.read_event(written) == read
 
 
 @pytest.mark.parametrize(

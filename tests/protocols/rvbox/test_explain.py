@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from fleetgate.protocols.explaining import Whence
@@ -83,6 +84,7 @@ def test_a_body_becomes_a_frame_with_a_digest_of_its_own() -> None:
     assert explainer.encode(explainer.explain(ack).body, SERVER) == ack
 
 
+@pytest.mark.limit("protocols/rvbox/explain._DIGESTS")
 def test_digests_that_are_remembered_are_bounded() -> None:
     explainer = RvboxExplainer()
     for number in range(_DIGESTS + 5):

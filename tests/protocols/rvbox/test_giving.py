@@ -28,6 +28,8 @@ from fleetgate.protocols.api import Annotate, Record, ReportCapacity, Send, Sett
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.assigned import DIGEST, Standing
+from fleetgate.protocols.rvbox.giving import MOST_REFUSALS
+from fleetgate.protocols.rvbox.hearing import ACCEPTED
 from fleetgate.protocols.rvbox.settings import ServerSettings
 from fleetgate.protocols.rvbox.southbound import ServerConnection
 from fleetgate.protocols.rvbox.stdin import LARGEST
@@ -112,6 +114,7 @@ def test_what_a_host_cannot_take_is_refused_before_it_is_sent(spec: RunSpec, cod
         assert capacity == ReportCapacity(5)
 
 
+@pytest.mark.limit("protocols/rvbox/limits.FRAME")
 def test_no_frame_is_above_the_limit() -> None:
     spec = RunSpec(ShellCommand(argv=("x" * 131_071,) * 7 + ("y" * 131_000,)))
     with talk_to_server() as talk:
@@ -348,6 +351,33 @@ def test_a_dispatch_refused_for_want_of_room_is_sent_again_once_there_is_some() 
         assert capacity == ReportCapacity(0)
         talk.put(w.CommandAccepted(UUID, 1, True))
         assert talk.steps()[1] == ReportCapacity(0)
+
+
+@pytest.mark.limit("protocols/rvbox/giving.MOST_REFUSALS")
+@pytest.mark.parametrize("counts", [(5,), (4, 5)])
+def test_a_client_that_reports_room_and_refuses_is_not_asked_without_end(
+    counts: tuple[int, ...],
+) -> None:
+    """By whatever figures: one counts a command for as long as it thinks of it."""
+    with talk_to_server() as talk:
+        given(talk, make_run(), accepted=False)
+        error, asked = w.ControlError(Code.RESOURCE_EXHAUSTED, "the disk is full"), 1
+        while asked < 50:
+            talk.put(w.CommandAccepted(UUID, 1, False, error))
+            steps = [*talk.steps()]
+            for free in counts:
+                talk.put(w.ClientCapacity(0, 5 - free, 0, 5))
+                steps += talk.steps()
+            if not any(isinstance(step, w.CommandDispatch) for step in steps):
+                break
+            asked += 1
+        assert asked == MOST_REFUSALS
+        assert talk.now == START
+        talk.tick()
+        assert talk.now == START + 30 * SECOND
+        assert isinstance(talk.steps()[0], w.CommandDispatch)
+        talk.put(w.CommandAccepted(UUID, 1, True))
+        assert Record(make_run().id, (ACCEPTED,)) in talk.steps()
 
 
 def test_or_after_a_while_if_nothing_is_heard() -> None:

@@ -34,6 +34,12 @@ def test_what_is_within_the_limits_passes(good: w.ExecutionSpec) -> None:
     assert check_spec(good) is None
 
 
+@pytest.mark.limit(
+    "protocols/rvbox/limits.SCRIPT",
+    "protocols/rvbox/limits.ARGUMENT",
+    "protocols/rvbox/limits.ARGUMENTS",
+    "protocols/rvbox/limits.ENV",
+)
 @pytest.mark.parametrize(
     ("bad", "says"),
     [

@@ -18,9 +18,11 @@ from fleetgate.protocols.api import (
     Pause,
     Report,
     Resume,
+    Send,
     Submit,
     Unfollow,
 )
+from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.hello import make_hello
@@ -161,6 +163,7 @@ def test_a_superseded_client_stays_away(code: Code, retry: bool) -> None:
         assert close.retry is retry
 
 
+@pytest.mark.limit("protocols/rvbox/northbound._LONGEST_ERROR")
 def test_an_error_that_does_not_close_is_reported() -> None:
     with talk_to_client() as talk:
         greeted_client(talk).put(w.AgentError(w.ControlError(Code.OUT_OF_ORDER, "x" * 9000)))
@@ -292,6 +295,60 @@ def test_input_of_a_route_is_acknowledged_to_nobody() -> None:
         assert talk.said() == [told(1, w.StdinAck(0)), told(2, w.StdinAck(1))]
 
 
+# --- the short way of output
+
+pieces = st.one_of(
+    st.builds(e.OutputProduced, st.sampled_from(Stream), st.binary(max_size=3), st.integers(0, 9)),
+    st.builds(e.OutputProduced, st.sampled_from(Stream), st.binary(max_size=3), st.integers(0, 9)),
+    st.builds(e.TextProduced, st.sampled_from(["", "text", "\ud800"])),
+)
+others = st.sampled_from([e.MessageEnded(), e.RunStarted(7), e.InputAccepted(1)])
+
+
+@given(
+    st.lists(st.lists(pieces | pieces | pieces | others, min_size=1, max_size=4), max_size=6),
+    st.sampled_from([{}, {LINES: True}]),
+    st.sampled_from([RunState.RUNNING, RunState.STARTING]),
+    st.integers(0, 6),
+)
+def test_output_goes_out_the_same_by_the_short_way_as_by_the_long_one(
+    story: list[list[e.Event]], notes: dict[str, bool], state: RunState, last: int
+) -> None:
+    run = make_command(state=state, last_seq=Seq(last), notes=notes)
+    with talk_to_client() as short, talk_to_client() as long:
+        for talk in (short, long):
+            greeted_client(talk, [run], w.ReconcileTarget(UUID, last, 1, b"h" * 32))
+        connection = short.connection
+        assert isinstance(connection, BulkConnection)
+        at = 0 if notes else last  # where it is followed from
+        for events in story:
+            batch = happened(*events, first=at + 1)
+            at += len(events)
+            while batch:
+                frames = connection.deliver_bulk(batch, START)
+                some, batch = batch[: len(frames or "1")], batch[len(frames or "1") :]
+                shown = [*map(Send, frames)] if frames else [*short.deliver(some).take()]
+                assert shown == [*long.deliver(some).take()]
+
+
+def test_output_of_a_running_command_goes_the_short_way() -> None:
+    with talk_to_client() as talk:
+        greeted_client(talk, [RUNNING])
+        connection = talk.connection
+        assert isinstance(connection, BulkConnection)
+        assert connection.deliver_bulk(happened(OUT, OUT), START) is not None
+        talk.put(w.EventAck(UUID, 2)).expect(Ack(RUN, Seq(2)))
+        text = happened(e.TextProduced("text"), first=3)
+        assert connection.deliver_bulk(text, START) is None, "that there are lines is to be noted"
+        talk.deliver(text).take()
+        assert connection.deliver_bulk(happened(e.TextProduced("a"), first=4), START) is not None
+        frames = connection.deliver_bulk(happened(OUT, EXIT, OUT, first=5), START)
+        assert frames is not None
+        assert len(frames) == 1
+        assert connection.deliver_bulk(happened(EXIT, OUT, first=6), START) is None
+        assert connection.deliver_bulk((), START) is None
+
+
 # --- acknowledgement
 
 
@@ -383,6 +440,7 @@ def test_i9_bytes_that_wait_are_bounded_too() -> None:
         talk.put(w.StdinWrite(UUID, 1, b"x" * 1000)).expect(Pause())
 
 
+@pytest.mark.limit("protocols/rvbox/daemon.MOST_HELD")
 def test_i9_what_is_held_back_while_reconciling_is_bounded() -> None:
     with talk_to_client() as talk:
         greeted_client(talk).put(w.ReconcileRequest()).take()

@@ -164,6 +164,7 @@ def uuids(count: int) -> list[str]:
     return [f"{n:08x}{UUID[8:]}" for n in range(count)]
 
 
+@pytest.mark.limit("protocols/rvbox/limits.RETAINED")
 def test_a_snapshot_of_8000_commands_fits_a_frame() -> None:
     run = attrs.evolve(RUNNING, last_seq=Seq(1 << 40), notes={"rvbox": {"revision": 1 << 40}})
     runs = [

@@ -13,6 +13,7 @@ from fleetgate.core.testing import histories
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.retained import (
     ANSWERS,
+    BURIED,
     FORGOTTEN,
     LINES,
     Retention,
@@ -193,3 +194,14 @@ def test_bytes_of_scripts_under_way_are_counted() -> None:
     command.assembly.data += b"ab"
     retention.put(command)
     assert retention.script_bytes == 2
+
+
+@pytest.mark.limit("protocols/rvbox/retained.BURIED")
+def test_i9_so_many_that_are_done_with_are_remembered() -> None:
+    kept = Retention()
+    command = make_retained(make_command())
+    assert command is not None
+    for number in range(BURIED + 3):
+        kept.bury(attrs.evolve(command, uuid=f"{number}"))
+    assert len(kept.buried) == BURIED
+    assert next(iter(kept.buried)) == "3"

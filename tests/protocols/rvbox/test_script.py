@@ -1,6 +1,7 @@
 import hashlib
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ def test_a_chunk_with_a_wrong_sum_begins_the_upload_again() -> None:
     assert feed(theirs, upload().next(ROOM)) == []
 
 
+@pytest.mark.limit("protocols/rvbox/limits.SCRIPT_CHUNK")
 def test_a_chunk_over_64_kib_is_an_invalid_argument() -> None:
     data = bytes(limits.SCRIPT_CHUNK + 1)
     error = assembly(data).add(w.ScriptChunk("u", 0, data, digest(data)), ROOM)

@@ -94,12 +94,14 @@ def test_a_welcome_without_a_session_is_a_violation(id: str, generation: int) ->
     assert code_of(error) == Code.PROTOCOL_VIOLATION
 
 
+@pytest.mark.limit("protocols/rvbox/session._QUOTED")
 def test_an_error_about_a_command_begins_with_its_uuid() -> None:
     error = about(UUID, Code.CONFLICT, "no").error
     assert error == w.ControlError(Code.CONFLICT, f"{UUID}: no")
     assert len(about("x" * 10_000, Code.CONFLICT, "no").error.message) < 200
 
 
+@pytest.mark.limit("protocols/rvbox/session._REASON")
 def test_a_close_reason_fits_a_close_frame() -> None:
     assert closing(1002, "ä" * 500).reason == "?" * 123
 

@@ -12,20 +12,15 @@ from fleetgate.core.ids import Epoch, OrderNumber
 from fleetgate.protocols.api import (
     AnnounceWorker,
     Close,
-    Record,
-    RemoteProtocolError,
     Settle,
-    Step,
     Wake,
     WorkerReady,
 )
-from fleetgate.protocols.bulk import BulkConnection
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.testing import (
     SESSION,
     UUID,
-    Talk,
     accepted_run,
     admit,
     greeted_server,
@@ -38,7 +33,7 @@ from fleetgate.protocols.rvbox.testing import (
 from fleetgate.protocols.rvbox.translate import to_worker
 from fleetgate.protocols.rvbox.wire import CommandLifecycle as Lifecycle
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
-from fleetgate.protocols.testing import SECOND, START, slot
+from fleetgate.protocols.testing import SECOND, START, outcome, slot
 
 # --- hello and admission
 
@@ -197,6 +192,19 @@ def test_i7_a_newer_link_of_the_same_client_supersedes_this_one() -> None:
         assert close.code == 4002
 
 
+def test_who_may_be_here_no_more_is_told_in_the_last_message() -> None:
+    """A stream of bytes has no code to close with, and its client would come again and again."""
+    with talk_to_server() as talk:
+        greeted_server(talk).dismissed("the token was revoked")
+        (said,) = talk.take()
+        error = codec.decode(said.frame).payload
+        assert (error.error.code, error.error.message) == (
+            Code.UNAUTHENTICATED,
+            "the token was revoked",
+        )
+        assert error.close_session
+
+
 def test_orders_that_are_refused_are_settled_and_not_tried_again() -> None:
     with talk_to_server() as talk:
         run = accepted_run(talk)
@@ -215,6 +223,7 @@ def test_a_wake_is_always_asked_for_while_something_is_due() -> None:
 # --- the short way of output
 
 OUTPUT = w.OutputChunk(1, b"x", 5)
+OTHER = "11111111-2222-4333-8444-555555555555"
 
 few = st.integers(0, 3)
 chunks = st.builds(w.OutputChunk, few, st.binary(max_size=3) | st.just(bytes(65 * 1024)), few)
@@ -227,7 +236,9 @@ happenings = st.one_of(
     st.none(),
 )
 told = st.one_of(
-    st.tuples(st.sampled_from([1, 1, 1, 1, 0, 2]), happenings),  # how far ahead, and what
+    st.tuples(
+        st.sampled_from([1, 1, 1, 1, 1, 1, 0, 2]), happenings, st.sampled_from([UUID, OTHER])
+    ),  # how far ahead, and what, of which command
     st.sampled_from([w.ReconcileSnapshot(), w.ClientCapacity(0, 0, 2, 2), w.CloseStdin(UUID, 1)]),
     st.sampled_from(["", "another"]),  # output in an envelope of another session
 )
@@ -235,40 +246,23 @@ told = st.one_of(
 
 @given(st.lists(told, max_size=12))
 def test_output_comes_to_the_same_by_the_short_way_as_by_the_long_one(
-    script: list[tuple[int, w.Happening | None] | w.Payload | str],
+    script: list[tuple[int, w.Happening | None, str] | w.Payload | str],
 ) -> None:
     with talk_to_server() as short, talk_to_server() as long:
         for talk in (short, long):
             greeted_server(talk).perform(start_of(make_run())).take()
             talk.put(w.CommandAccepted(UUID, 1, True)).take()
+            talk.perform(start_of(make_run(OTHER))).take()
+            talk.put(w.CommandAccepted(OTHER, 1, True)).take()
         frames: list[bytes] = []
-        seq = 0
+        seq = {UUID: 0, OTHER: 0}
         for each in script:
-            event: w.Payload | tuple[int, w.Happening | None]
-            session, event = (each, (1, OUTPUT)) if isinstance(each, str) else (SESSION, each)
+            event: w.Payload | tuple[int, w.Happening | None, str]
+            session, event = (each, (1, OUTPUT, UUID)) if isinstance(each, str) else (SESSION, each)
             if isinstance(event, tuple):
-                ahead, happening = event
-                event = w.CommandEvent(UUID, 1, seq + ahead, START, happening)
-                seq += ahead == 1
+                ahead, happening, uuid = event
+                event = w.CommandEvent(uuid, 1, seq[uuid] + ahead, START, happening)
+                seq[uuid] += ahead == 1
             frames.append(codec.encode(w.Envelope(session, 7, event)))
-        assert outcome(short, frames, bulk=True) == outcome(long, frames, bulk=False)
-
-
-def outcome(talk: Talk, frames: list[bytes], *, bulk: bool) -> tuple[str | None, list[Step]]:
-    """What the connection makes of frames: its error, if there is one, and the steps."""
-    steps: list[Step] = []
-    connection = talk.connection
-    assert isinstance(connection, BulkConnection)
-    at = 0
-    while at < len(frames):
-        taken = connection.receive_bulk(frames[at:], START) if bulk else None
-        if taken is not None:
-            steps += [Record(taken.run, tuple(events), *rest) for events, *rest in taken.heard]
-            at += len(taken.heard)
-            continue
-        try:
-            steps += connection.receive(frames[at], START)
-        except RemoteProtocolError as error:
-            return str(error), [*steps, *error.steps]
-        at += 1
-    return None, steps
+        by_short_way = outcome(short.connection, frames, short.now, bulk=True)
+        assert by_short_way == outcome(long.connection, frames, long.now, bulk=False)

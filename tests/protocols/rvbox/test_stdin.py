@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def test_what_was_acknowledged_before_this_link_is_not_sent() -> None:
     assert [m.write_seq for m in writes.next(100)] == [3]
 
 
+@pytest.mark.limit("protocols/rvbox/stdin.LARGEST")
 def test_a_write_too_long_for_a_frame_keeps_its_number() -> None:
     writes = WriteQueue("u", 0)
     assert writes.add(order(1, b"x" * LARGEST))
@@ -123,6 +125,7 @@ def test_what_a_route_feeds_a_command_has_no_number_on_the_wire() -> None:
     assert not WriteLog(inputs=1, closed=False, answers={}).shifted
 
 
+@pytest.mark.limit("protocols/rvbox/stdin.MOST_ANSWERS")
 def test_only_so_many_answers_and_only_short_names_are_kept() -> None:
     log = WriteLog(0, False, {})
     assert not log.can_answer("x" * 65)

@@ -97,6 +97,7 @@ def test_a_dispatch_that_is_bad_by_itself_is_rejected(
         rejection(talk, code)
 
 
+@pytest.mark.limit("protocols/rvbox/taking._ECHO")
 def test_a_rejection_repeats_no_more_of_an_id_than_it_must() -> None:
     with talk_to_client() as talk:
         greeted_client(talk).put(make_dispatch(issue_uuid="x" * 100_000))
