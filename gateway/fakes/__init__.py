@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from fleetgate.core.errors import Refusal
+    from fleetgate.core.errors import InvalidArgument, Refusal, RunNotFound
     from fleetgate.gateway.fakes.fake import CannotStart, Fake, NoAnswer, NotOpen
     from fleetgate.gateway.fakes.options import BadOption
     from fleetgate.gateway.fakes.peers import (
@@ -45,6 +45,7 @@ __all__ = [
     "Controller",
     "Fake",
     "Frame",
+    "InvalidArgument",
     "IopEdge",
     "IopNode",
     "KodeletControlPlane",
@@ -53,6 +54,7 @@ __all__ = [
     "NotOpen",
     "NotSeen",
     "Refusal",
+    "RunNotFound",
     "RvboxClient",
     "RvboxServer",
     "Worker",
@@ -64,10 +66,12 @@ _ELSEWHERE: Final = {
     "Controller": "fleetgate.gateway.fakes.roles",
     "Fake": "fleetgate.gateway.fakes.fake",
     "Frame": "fleetgate.gateway.fakes.seen",
+    "InvalidArgument": "fleetgate.core.errors",
     "NoAnswer": "fleetgate.gateway.fakes.fake",
     "NotOpen": "fleetgate.gateway.fakes.fake",
     "NotSeen": "fleetgate.gateway.fakes.seen",
     "Refusal": "fleetgate.core.errors",
+    "RunNotFound": "fleetgate.core.errors",
     "Worker": "fleetgate.gateway.fakes.roles",
 }
 """Where a name is that is not of `peers`."""

@@ -6,6 +6,7 @@ import argparse
 import os
 
 from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.controlling import controller
 from fleetgate.gateway.fakes.options import (
     Parser,
     add_common,
@@ -16,7 +17,6 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
 )
 from fleetgate.gateway.fakes.running import Peer
-from fleetgate.gateway.fakes.sides import controller
 from fleetgate.protocols import agency
 
 NAME = "agency-client"

@@ -16,7 +16,7 @@ from fleetgate.gateway.fakes.options import (
     settings_of,
 )
 from fleetgate.gateway.fakes.running import Peer
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, worker
+from fleetgate.gateway.fakes.working import ALL_INPUTS, Playing, worker
 from fleetgate.protocols import agency
 
 NAME = "agency-daemon"
@@ -29,7 +29,12 @@ def make_parser() -> Parser:
         description="Plays an AgencyProxy daemon. Without a script every run says its prompt and "
         "succeeds.",
     )
-    parser.add_argument("--socket", required=True, metavar="PATH", help="where it listens")
+    parser.add_argument(
+        "--socket",
+        required=True,
+        metavar="PATH",
+        help="where it listens; a missing directory is made",
+    )
     add_script(parser)
     add_common(parser, agency.ADAPTER.northbound.settings)
     return parser

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Final
 
 from fleetgate.gateway.config_reader import nearest
+from fleetgate.gateway.printable import printable
 
 FAKES: Final = {
     "agency-client": "a GUI, in front of a daemon",
@@ -35,17 +36,17 @@ def run(argv: Sequence[str]) -> int:
         hint = nearest(argv[0], FAKES)
         sys.stderr.write(f"gateway fake: no fake is named {argv[0]}; {hint}\n")
         return BAD_ARGUMENTS
-    from fleetgate.gateway.fakes.options import BadOption
-    from fleetgate.gateway.fakes.running import run_peer
+    from fleetgate.gateway.fakes.options import BadOption, CannotBeHad
+    from fleetgate.gateway.fakes.running import CANNOT_START, run_peer
 
     module = module_of(argv[0])
     try:
         return run_peer(module.make(module.make_parser().parse_args(argv[1:])))
     except BadOption as error:
-        sys.stderr.write(f"gateway fake {argv[0]}: {error}\n")
+        sys.stderr.write(printable(f"gateway fake {argv[0]}: {error}\n"))
+        return CANNOT_START if isinstance(error, CannotBeHad) else BAD_ARGUMENTS
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
-    return BAD_ARGUMENTS
 
 
 def module_of(name: str) -> ModuleType:

@@ -12,16 +12,21 @@ from typing import Any, Final, Literal, Self
 
 import trio
 
-from fleetgate.gateway.commands.asking import unwrapped
-from fleetgate.gateway.fakes.from_python import make_peer
+from fleetgate.core.errors import InvalidArgument
+from fleetgate.gateway.config_reader import nearest
+from fleetgate.gateway.fakes.from_python import by_name, make_peer
 from fleetgate.gateway.fakes.operations import as_operation
 from fleetgate.gateway.fakes.performing import Performer
 from fleetgate.gateway.fakes.running import LOCAL_CAUSES, Ending, at_work
-from fleetgate.gateway.fakes.seen import Frame, Seen, Where
+from fleetgate.gateway.fakes.seen import EVENTS, Frame, Seen, Where
 from fleetgate.gateway.fakes.shown import BOARD
 from fleetgate.gateway.fakes.small import Small
 from fleetgate.gateway.fakes.told import ToldJournal
+from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.render import Line
+
+NOTHING: Final = "nothing: no link came up here in this test, and no frame crossed one"
+"""What is shown of a fake that has nothing to show: that tells most of all why a test failed."""
 
 CLOSE_WITHIN: Final = 5.0
 """Seconds that a fake may take to end: peers are told within two, its journal is closed behind."""
@@ -176,9 +181,17 @@ class Fake:
         """What it is, and where."""
         return f"{self.name} at {self.address}"
 
-    def lines(self, since: int) -> list[str]:
-        """Frames and links since an instant (Unix nanoseconds), one line each."""
-        return self._seen.shown(since)
+    def __repr__(self) -> str:
+        return f"<{self.title()}>"
+
+    def heading(self) -> str:
+        """What stands above its `lines`."""
+        return f"frames of {self.title()}"
+
+    def lines(self, since: int, whole: bool = False) -> list[str]:
+        """Frames and links since an instant (Unix nanoseconds), one line each; `whole`: however
+        long they are."""
+        return self._seen.shown(since, whole) or [NOTHING]
 
     async def expect(
         self,
@@ -196,13 +209,18 @@ class Fake:
         only have the members that are named, a compiled pattern is searched in a text; `where` is
         asked about what is left. A line may have come already: each is answered once, the oldest
         first. So two calls that expect the same want two of it. Cancelled, none is used up.
-        Raises: `NotSeen`, after `within` seconds, with what was seen.
+        Raises: `NotSeen`, after `within` seconds, with what was seen; `InvalidArgument`, for a kind
+        of line that there is not.
         """
+        __tracebackhide__ = True
+        if event not in EVENTS:
+            raise InvalidArgument(f"{event}: no line is of this kind; {nearest(event, EVENTS)}")
         self._opened()
         return await self._seen.expect(event, within, where, members)
 
     # --- steering
 
+    @by_name
     async def fault(
         self,
         *,
@@ -218,7 +236,10 @@ class Fake:
         byte_at_a_time: bool = False,
         dir: Literal["in", "out", "both"] = "both",
     ) -> None:
-        """Make its links go wrong from now on, in place of what did; with nothing: mend them."""
+        """Make its links go wrong from now on, in place of what did; with nothing: mend them.
+
+        Raises: `BadOption`, `InvalidArgument`.
+        """
         faults = {key: value for key, value in locals().items() if key != "self"}
         await self._ask("fault", **faults)
 

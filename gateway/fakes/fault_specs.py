@@ -33,8 +33,13 @@ class Fault:
 
         Raises: `ValueError`, which names what is out of range.
         """
+        if self.dir != "both" and self == Fault(dir=self.dir):
+            raise ValueError(ONLY_DIR)
         members = attrs.asdict(self)
         return Faults(direction=members.pop("dir"), **members)
+
+
+ONLY_DIR: Final = "dir: it says which way a fault strikes, and there is none beside it"
 
 
 class BadFault(ValueError):
@@ -55,8 +60,10 @@ def read_faults(specs: Sequence[str]) -> list[Faults]:
     common = [each["dir"] for each in found if each.keys() == {"dir"}]
     if len(set(common)) > 1:
         raise BadFault(f"dir: {' and '.join(sorted(set(common)))} cannot both hold for all")
-    default = common[0] if common else "both"
     rest: list[dict[str, Any]] = [each for each in found if each.keys() != {"dir"}]
+    if common and not rest:
+        raise BadFault(ONLY_DIR)
+    default = common[0] if common else "both"
     try:
         return [_faults({"dir": default} | each) for each in rest]
     except ValueError as error:

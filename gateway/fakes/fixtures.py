@@ -85,6 +85,9 @@ class Fixture(Generic[_F]):
         """The one that was started first; with its defaults, where none was."""
         return self() if self._first is None else self._first
 
+    def __repr__(self) -> str:
+        return f"<Fixture of {self._name if self._first is None else self._first}>"
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # pytest looks for such, and none of them starts a fake
             raise AttributeError(name)

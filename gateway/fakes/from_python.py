@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -13,6 +15,7 @@ from fleetgate.gateway.fakes.cli import module_of
 from fleetgate.gateway.fakes.options import BadOption, Parser
 from fleetgate.gateway.fakes.running import Peer
 from fleetgate.gateway.local.script import Script, read_script
+from fleetgate.gateway.local.script_steps import place_of
 
 Rules: TypeAlias = Sequence[Mapping[str, Any]]
 """The `[[when]]` rules of a script, as a list: each has `match` and `do`."""
@@ -20,6 +23,30 @@ Rules: TypeAlias = Sequence[Mapping[str, Any]]
 OTHERWISE: Final = frozenset({"help", "frames", "token_file"})
 """Options of the command line that have no keyword: every frame is seen from Python, and no list of
 processes shows its values."""
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def by_name(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The same, but a keyword that it does not have is a `BadOption` with the nearest that it has,
+    and no `TypeError`."""
+    known = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        __tracebackhide__ = True
+        for key in kwargs:
+            if key not in known:
+                raise BadOption(f"{key}: there is no such option; {nearest(key, known)}")
+        return function(*args, **kwargs)
+
+    return call
 
 
 def make_peer(name: str, options: Mapping[str, Any]) -> Peer:
@@ -61,7 +88,7 @@ def script_of_rules(rules: Rules | Script) -> Script:
     try:
         return read_script({"when": [dict(rule) for rule in rules]})
     except Flawed as error:
-        said = [f"{'.'.join(map(str, flaw.path))}: {flaw.message}" for flaw in error.flaws]
+        said = [f"{place_of(flaw.path)}: {flaw.message}" for flaw in error.flaws]
         raise BadOption("script: " + "; ".join(said).replace("a table", "a mapping")) from None
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import tomllib
 from collections.abc import Sequence
 from typing import Any, Final
 
 from fleetgate.gateway.config_entries import Entry, Grant
 from fleetgate.gateway.config_files import read_regular
 from fleetgate.gateway.fakes import operations as ops
+from fleetgate.gateway.fakes.controlling import controller
 from fleetgate.gateway.fakes.options import (
     BadOption,
     GivenToken,
@@ -22,13 +22,13 @@ from fleetgate.gateway.fakes.options import (
     add_token,
     around_of,
     check_entry,
+    check_tokens,
     given,
     journal_of,
     settings_of,
     tls_of,
 )
 from fleetgate.gateway.fakes.running import Peer
-from fleetgate.gateway.fakes.sides import controller
 from fleetgate.protocols import iop
 from fleetgate.protocols.iop.config import read_config
 
@@ -96,6 +96,7 @@ def nodes_of(words: Sequence[str]) -> tuple[Grant, ...]:
             raise BadOption("--token: expected T or T=NODE_ID, got no token")
         digest = hashlib.sha256(token.encode()).hexdigest()
         grants.append(Grant(GivenToken(value=token), id or f"node-{digest[:DIGITS]}"))
+    check_tokens(grants)
     ids = [grant.id for grant in grants]
     if twice := next((id for id in ids if ids.count(id) > 1), None):
         raise BadOption(f"--token: two tokens have the node id {twice}; each needs its own")
@@ -105,11 +106,14 @@ def nodes_of(words: Sequence[str]) -> tuple[Grant, ...]:
 def _config(path: str | None) -> Any:
     if path is None:
         return None
+    import tomllib  # few edges push a configuration
+
     try:
         text = read_regular(path, MAX_CONFIG).decode()
         table = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
     except (OSError, ValueError) as error:
-        raise BadOption(f"--node-config: {path} cannot be read: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise BadOption(f"--node-config: {path} cannot be read: {why}") from None
     try:
         read_config(table)
     except ValueError as error:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Final
+
+import attrs
 
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
@@ -19,12 +22,16 @@ from fleetgate.gateway.fakes.options import (
     tls_of,
 )
 from fleetgate.gateway.fakes.running import Peer
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, worker
 from fleetgate.gateway.fakes.small import LOCAL
-from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.fakes.working import ALL_INPUTS, Playing, worker
 from fleetgate.protocols import iop
 
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.pool import LocalPool
+
 NAME = "iop-node"
+
+_PLAY_IT: Final = ", or start it without --exec: then it plays whatever comes"
 
 
 def make_parser() -> Parser:
@@ -55,7 +62,16 @@ def make(arguments: argparse.Namespace) -> Peer:
     token = GivenToken(value=arguments.token)
     entry = Entry("north", "edge", "iop", arguments.connect, False, settings, tls, token)
     check_entry("--connect", entry)
-    pool = LocalPool(LOCAL, ("cli",)) if arguments.execute else None
+    pool = _pool() if arguments.execute else None
     inputs = ALL_INPUTS if pool is None else pool.inputs
     around = around_of(NAME, entry, "memory:", arguments, inputs)
+    if pool is not None:
+        around = attrs.evolve(around, advice=_PLAY_IT)
     return worker(around, Playing(script, pool=pool, hears=False))
+
+
+def _pool() -> LocalPool:
+    # Imported here: whoever plays runs needs nothing of profiles and models.
+    from fleetgate.gateway.local.pool import LocalPool
+
+    return LocalPool(LOCAL, ("cli",))

@@ -100,11 +100,13 @@ class ByHand:
 
     def list_runners(self, id: str, operation: ops.Runners) -> Answer:
         """List the runners."""
+        self._check_new(id)
         found = [runner_line(record) for record, _ in self._plane.runners().values()]
         return _at_once({"runners": found})
 
     def show(self, id: str, operation: ops.Run) -> Answer:
         """A run as it stands."""
+        self._check_new(id)
         return _at_once({"run": run_line(self._plane.run(operation.run)[0])})
 
     # --- asking
@@ -217,6 +219,7 @@ class ByHand:
 
     def abort(self, id: str, operation: ops.Abort) -> Answer:
         """Give up an operation, or take away the owner of a run that was opened."""
+        self._check_new(id)
         pending = self._pending.get(operation.reason)
         if pending is not None:
             self._give_up(pending, CANCELED)
@@ -261,9 +264,13 @@ class ByHand:
         return self._ends(id, pending, self._act(link, act), timeout)
 
     def _new(self, id: str, link: PlaneConnection, give_up: Callable[[str], Act]) -> Pending:
+        self._check_new(id)
+        return Pending(link, Unread(MOST_UPDATES, self._plane.budget), give_up)
+
+    def _check_new(self, id: str) -> None:
+        """Raises: `InvalidArgument`."""
         if id in self._pending:
             raise InvalidArgument("id: an operation with this id is under way; take another")
-        return Pending(link, Unread(MOST_UPDATES, self._plane.budget), give_up)
 
     def _act(self, link: PlaneConnection, act: Act) -> str | None:
         """Have something done on a link. Answers why the control plane refuses it, if it does.

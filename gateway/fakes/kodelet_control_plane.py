@@ -87,7 +87,7 @@ def make(arguments: argparse.Namespace) -> Peer:
     async def open(small: Small, writer: Writer) -> AsyncGenerator[Performer, None]:
         own, suffer = ByHand(plane, small, writer).own, around.links.suffer
         async with plane.telling(writer):
-            yield Performer(small, writer, suffer=suffer, own=own)
+            yield Performer(small, writer, suffer=suffer, own=own, takes=around.taken)
 
     return Peer(around, KNOWN, open)
 

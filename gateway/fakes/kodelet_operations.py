@@ -11,10 +11,11 @@ from typing import Any, Final, Literal
 import attrs
 
 from fleetgate.core.commands import CancelScope
-from fleetgate.gateway.fakes.operations import CONTROLLER
+from fleetgate.core.values import value
+from fleetgate.gateway.fakes.operations import CONTROLLER, a_span
 
 
-@attrs.frozen(slots=True)
+@value
 class Caps:
     """What whoever is attached to a conversation can do."""
 
@@ -22,7 +23,7 @@ class Caps:
     persistentSurfaces: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class Agent:
     """What `run.open` says of the agent."""
 
@@ -34,12 +35,12 @@ class Agent:
     invokedBy: str = ""
 
 
-@attrs.frozen(slots=True)
+@value
 class Runners:
     """List the runners."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Open:
     """Open a run at a runner; answered with its manifest."""
 
@@ -51,7 +52,7 @@ class Open:
     agent: Agent = Agent()
 
 
-@attrs.frozen(slots=True)
+@value
 class Call:
     """Send a request about a run; answered with its result."""
 
@@ -60,7 +61,7 @@ class Call:
     params: Any = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Tool:
     """Call a tool; answered with its result, and before that with each update."""
 
@@ -69,10 +70,10 @@ class Tool:
     tool: str
     input: Any = attrs.field(factory=dict[str, Any])
     updates: bool = False
-    timeoutMs: int | None = None
+    timeoutMs: int | None = attrs.field(default=None, validator=a_span)
 
 
-@attrs.frozen(slots=True)
+@value
 class Cancel:
     """Cancel a run that was opened by hand (`reason`), or one that was started (`scope`)."""
 
@@ -81,7 +82,7 @@ class Cancel:
     scope: CancelScope = CancelScope.RUN
 
 
-@attrs.frozen(slots=True)
+@value
 class Close:
     """Close a run; confirmed, it ends as `status`."""
 
@@ -89,14 +90,14 @@ class Close:
     status: Literal["succeeded", "failed", "canceled"] = "succeeded"
 
 
-@attrs.frozen(slots=True)
+@value
 class Run:
     """A run as it stands, also when it has ended."""
 
     run: str
 
 
-@attrs.frozen(slots=True)
+@value
 class Abort:
     """Give up the operation whose id is `reason`; of an `open` that is answered, the owner goes."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+from collections.abc import Iterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.named import call_of
 from fleetgate.gateway.fakes.options import (
     BadOption,
     Parser,
@@ -29,14 +32,17 @@ from fleetgate.gateway.fakes.options import (
     token_of,
 )
 from fleetgate.gateway.fakes.running import Peer
-from fleetgate.gateway.fakes.sides import ALL_INPUTS, Playing, worker
 from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
+from fleetgate.gateway.fakes.working import ALL_INPUTS, Playing, worker
 from fleetgate.protocols import kodelet
 from fleetgate.protocols.kodelet.northbound import RunnerConnection
 from fleetgate.protocols.kodelet.openings import no_time
 from fleetgate.protocols.kodelet.tools import BASH
 from fleetgate.protocols.kodelet.upgrade import BadServer, check_token, websocket_url
 from fleetgate.protocols.kodelet.wire import RunOpen
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.script import Script
 
 NAME = "kodelet-runner"
 
@@ -50,6 +56,11 @@ UPDATE_EVERY: Final = 0
 SLOW_OPEN: Final = 2.0
 BLOCKED: Final = "blockme"
 
+ONE_WORD: Final = re.compile(r"\^?([A-Za-z_][\w-]*)\$?", re.ASCII)
+"""A rule's `match` that names a tool."""
+
+SCRIPTED: Final = "Is played by the script."
+
 COMMANDS: Final = ({"name": "hello", "description": "Greets.", "prompt": "hello, {input.text}"},)
 
 
@@ -58,7 +69,8 @@ def make_parser() -> Parser:
     parser = Parser(
         prog=f"gateway fake {NAME}",
         description=f"Plays a kodelet runner with the tools {', '.join(OFFERED)}. With a script it "
-        "has bash, too, and all of its tools are played by the script. Without one, conversations "
+        "has bash, too, and a tool for each rule whose match is one word, as ^deploy is; all of "
+        "its tools are played by the script. Without one, conversations "
         f"whose ids begin with slowopen take {SLOW_OPEN:g} s to open, and the message {BLOCKED} is "
         "blocked.",
     )
@@ -81,18 +93,18 @@ def make(arguments: argparse.Namespace) -> Peer:
 
     Raises: `BadOption`.
     """
+    script = script_of(arguments)
     settings = settings_of(
         kodelet.ADAPTER.northbound.settings,
         arguments.settings,
         workspace=os.path.realpath(arguments.workspace),
-        tools=_tools(scripted=arguments.script is not None),
+        tools=_tools(script if arguments.script else None),
         commands=list(COMMANDS),
         output_limit=KEPT_OUTPUT,
         update_every=UPDATE_EVERY,
         blocked_messages=[] if arguments.script else [BLOCKED],
         **given(display_name=arguments.name, cleanup_timeout=arguments.cleanup_timeout_ms),
     )
-    script = script_of(arguments)
     address, tls = _address(arguments.server), tls_of(arguments)
     token = token_of(arguments.token, check_token)
     entry = Entry("north", "server", "kodelet", address, False, settings, tls, token)
@@ -100,7 +112,8 @@ def make(arguments: argparse.Namespace) -> Peer:
     if not os.path.isdir(arguments.workspace):
         path = arguments.workspace
         raise BadOption(f"--workspace: expected a directory that is there, got {path}")
-    playing = Playing(script, {} if arguments.script else TOOLS, state=arguments.state)
+    tools = {} if arguments.script else TOOLS
+    playing = Playing(script, tools, state=arguments.state, owns=call_of)
     journal = journal_of(arguments.state)
     connect = partial(RunnerConnection, takes=no_time if arguments.script else takes)
     around = around_of(NAME, entry, journal, arguments, ALL_INPUTS)
@@ -112,15 +125,25 @@ def takes(asked: RunOpen) -> float:
     return SLOW_OPEN if asked.conversation_id.startswith("slowopen") else 0.0
 
 
-def _tools(*, scripted: bool) -> list[dict[str, object]]:
+def _tools(script: Script | None) -> list[dict[str, object]]:
     """The tools as settings have them. A script is matched with the line of a bash call."""
+    own = dict.fromkeys(_words(script), SCRIPTED) if script else {}
     tools: list[dict[str, object]] = [
-        {"name": name, "description": text} for name, text in OFFERED.items()
+        {"name": name, "description": text}
+        for name, text in {**own, **OFFERED}.items()
+        if name != BASH.name
     ]
-    if scripted:
+    if script:
         line = {"line": BASH.line}
         tools.append({"name": BASH.name, "description": BASH.description, **line})
     return tools
+
+
+def _words(script: Script) -> Iterator[str]:
+    """The tools that a script names: what its rules look for, where that is a word."""
+    for rule in script.rules:
+        if found := ONE_WORD.fullmatch(rule.match.pattern):
+            yield found[1]
 
 
 def _address(server: str) -> str:

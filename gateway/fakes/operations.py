@@ -15,22 +15,30 @@ import attrs
 from fleetgate.core.commands import CancelScope, RunSpec, Signal
 from fleetgate.core.errors import InvalidArgument
 from fleetgate.core.events import Decision
+from fleetgate.core.values import value
 from fleetgate.gateway.config_reader import nearest
 from fleetgate.gateway.fakes.fault_specs import Fault
-from fleetgate.gateway.spec import SPEC_KEYS, read_object, read_spec
+from fleetgate.gateway.spec import MAX_TIMEOUT, SPEC_KEYS, read_object, read_spec
+from fleetgate.protocols.json_text import Twice, once
 
 
-@attrs.frozen(slots=True)
+def a_span(_instance: object, attribute: attrs.Attribute[Any], value: int | None) -> None:
+    """Whether milliseconds are no more than a run may be given."""
+    if value is not None and not 0 <= value <= MAX_TIMEOUT:
+        raise ValueError(f"{attribute.name} is expected to be 0 to {MAX_TIMEOUT}")
+
+
+@value
 class Workers:
     """List the workers."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Runs:
     """List the runs."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Start:
     """Start a run; answered once it is journaled."""
 
@@ -39,7 +47,7 @@ class Start:
     worker: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Send:
     """Send input to a run."""
 
@@ -49,14 +57,14 @@ class Send:
     newline: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class CloseInput:
     """Close a run's input."""
 
     run: str
 
 
-@attrs.frozen(slots=True)
+@value
 class SignalOp:
     """Signal a run."""
 
@@ -64,7 +72,7 @@ class SignalOp:
     signal: Signal
 
 
-@attrs.frozen(slots=True)
+@value
 class Cancel:
     """Cancel a run, or its session."""
 
@@ -72,7 +80,7 @@ class Cancel:
     scope: CancelScope = CancelScope.RUN
 
 
-@attrs.frozen(slots=True)
+@value
 class Approve:
     """Answer an approval."""
 
@@ -82,7 +90,7 @@ class Approve:
     value: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Follow:
     """Print a run's events above `after`, and those to come."""
 
@@ -90,14 +98,14 @@ class Follow:
     after: int = 0
 
 
-@attrs.frozen(slots=True)
+@value
 class Unfollow:
     """Print no more of a run."""
 
     run: str
 
 
-@attrs.frozen(slots=True)
+@value
 class Ack:
     """Acknowledge a run's events."""
 
@@ -105,34 +113,34 @@ class Ack:
     through: int
 
 
-@attrs.frozen(slots=True)
+@value
 class Status:
     """A run as it stands."""
 
     run: str
 
 
-@attrs.frozen(slots=True)
+@value
 class Wait:
     """Wait for a run's end."""
 
     run: str
-    timeout_ms: int = 60_000
+    timeout_ms: int = attrs.field(default=60_000, validator=a_span)
 
 
-@attrs.frozen(slots=True)
+@value
 class Usage:
     """Ask the workers for their accounts' usage."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Drop:
     """Cut the link, without a goodbye."""
 
     worker: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Raw:
     """Put a frame on the wire as it is."""
 
@@ -141,7 +149,7 @@ class Raw:
     worker: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Emit:
     """Append steps, as a script has them, to a run that is played."""
 
@@ -149,7 +157,7 @@ class Emit:
     steps: tuple[Any, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class Quit:
     """End."""
 
@@ -208,15 +216,32 @@ WORKER: Final[Mapping[str, type[Any]]] = {
 """What a fake that plays the worker takes."""
 
 
+EXPECTED: Final = "expected one JSON object in a line"
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a line, and where, as far as that is known."""
+    match error:
+        case json.JSONDecodeError(msg=said, pos=at):
+            return f"; at character {at + 1} of this one: {said[:1].lower()}{said[1:]}"
+        case UnicodeDecodeError(start=at):
+            return f"; this one is not UTF-8 at byte {at + 1}"
+        case _:
+            return "; this one cannot be read: it is nested too deep, or has too long a number"
+
+
 def read_operation(line: bytes, known: Mapping[str, type[Any]]) -> tuple[str | None, Operation]:
     """The operation of one line, and its id.
 
     Raises: `BadLine`, which carries the id if there is one.
     """
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        raise BadLine(None, InvalidArgument("expected one JSON object in a line")) from None
+        value = json.loads(line, object_pairs_hook=once)
+    except Twice as twice:
+        said = f"{twice.key}: this key is there twice in one object; leave one out"
+        raise BadLine(None, InvalidArgument(said)) from None
+    except (ValueError, RecursionError) as error:
+        raise BadLine(None, InvalidArgument(f"{EXPECTED}{_why(error)}")) from None
     if not isinstance(value, dict):
         raise BadLine(None, InvalidArgument("expected a JSON object"))
     members = cast(dict[str, Any], value)
@@ -244,21 +269,22 @@ def as_operation(members: dict[str, Any], known: Mapping[str, type[Any]]) -> Ope
     Raises: `InvalidArgument`.
     """
     name = members.pop("op", None)
-    if not isinstance(name, str) or name not in known:
-        every = f"known: {', '.join(known)}"
+    every = f"known: {', '.join(known)}"
+    if not isinstance(name, str):
+        raise InvalidArgument(f"op: no operation has this name; {every}")
+    if name not in known:
         if name in CONTROLLER or name in WORKER:
             side = "controllers" if name in CONTROLLER else "workers"
             raise InvalidArgument(
                 f"op: {name} is an operation of {side}, not of this fake; {every}"
             )
-        hint = nearest(name, known) if isinstance(name, str) else every
-        raise InvalidArgument(f"op: no operation has this name; {hint}")
+        raise InvalidArgument(f"op: no operation has this name; {nearest(name, known)}")
     if known[name] is Start:
         return _read_start(members)
     return cast(Operation, read_object(known[name], members))
 
 
-@attrs.frozen(slots=True)
+@value
 class _Start:
     run: str
     worker: str | None = None

@@ -6,23 +6,27 @@ import argparse
 import os
 import typing
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NoReturn, Protocol, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TypeVar
 
 import attrs
 
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.carrying import options_of
+from fleetgate.gateway.command_line import count
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry, Grant, Secret, SecretUnreadable
 from fleetgate.gateway.config_reader import Flawed, nearest, read
 from fleetgate.gateway.fakes.fault_specs import BadFault, read_faults
 from fleetgate.gateway.fakes.links import FakeLinks
 from fleetgate.gateway.fakes.running import Around
-from fleetgate.gateway.local.script import ECHO, Script, load_script
 from fleetgate.gateway.logs import LEVELS, Log
 from fleetgate.gateway.registry import builtin_adapter
-from fleetgate.transports.api import AddressError, TlsFiles
+from fleetgate.transports.api import AddressError, PathTooLong, TlsFiles
 from fleetgate.transports.open import check_address
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.script import Script
 
 _T = TypeVar("_T")
 
@@ -40,6 +44,10 @@ class BadOption(Exception):
     """The options of a fake make no sense; the text says why."""
 
 
+class CannotBeHad(BadOption):
+    """The options make sense, and not on this machine: the fake cannot start."""
+
+
 class Parser(argparse.ArgumentParser):
     """The parser of a fake's options. What makes no sense is raised as `BadOption`."""
 
@@ -49,7 +57,19 @@ class Parser(argparse.ArgumentParser):
         return self._actions
 
     def error(self, message: str) -> NoReturn:
-        raise BadOption(message)
+        _, unknown, words = message.partition(_UNKNOWN)
+        if not unknown:
+            raise BadOption(message)
+        # What stands behind an unknown option may be a token, and is not repeated.
+        option = words.split()[0].partition("=")[0]
+        if not option.startswith("--"):
+            raise BadOption("expected options only, got a word that belongs to none")
+        known = [each for action in self.actions for each in action.option_strings]
+        raise BadOption(f"{option}: no option has this name; {nearest(option, known)}")
+
+
+_UNKNOWN: Final = "unrecognized arguments: "
+"""How argparse begins what it says of those."""
 
 
 def add_common(parser: argparse.ArgumentParser, settings: type[Any]) -> None:
@@ -77,6 +97,9 @@ def add_common(parser: argparse.ArgumentParser, settings: type[Any]) -> None:
         help="what goes wrong on links; repeatable: " + FAULTS.replace("%", "%%"),
     )
 
+
+MOST: Final = 10**12
+"""What an option counts at most: milliseconds of thirty years, and more runs than there will be."""
 
 FAULTS: Final = (
     "drop_after=N, delay_ms=N, duplicate=P, reorder=P, corrupt=P, truncate=P, lose_ack=P, "
@@ -111,16 +134,11 @@ def add_state(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
 
 
 def journal_of(state: str | None) -> str:
-    """The journal in a state directory, which is made if it is missing; in memory without one.
-
-    Raises: `BadOption` where it cannot be made.
-    """
+    """The journal in a state directory, which is made if it is missing; in memory without one."""
     if state is None:
         return "memory:"
-    try:
+    with suppress(OSError):  # whoever opens the journal says why it cannot be there
         os.makedirs(state, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise BadOption(f"--state: {state} cannot be made: {error.strerror}") from None
     return f"sqlite:{os.path.abspath(state)}/journal.db"
 
 
@@ -134,6 +152,9 @@ def script_of(arguments: argparse.Namespace) -> Script:
 
     Raises: `BadOption`, with every problem by line and key.
     """
+    # Imported here: half of the fakes work nothing.
+    from fleetgate.gateway.local.script import ECHO, Script, load_script
+
     if arguments.script is None:
         return ECHO
     if isinstance(arguments.script, Script):  # it was made in Python
@@ -154,12 +175,15 @@ def add_tls(parser: argparse.ArgumentParser) -> None:
 def check_entry(option: str, entry: Entry) -> None:
     """Whether a peer could be reached there, or come there. Nothing is dialled or bound.
 
-    Raises: `BadOption`, with the form that is wanted.
+    Raises: `CannotBeHad` for a socket whose path this system does not have;
+    `BadOption`, with the form that is wanted.
     """
     side = entry.side(builtin_adapter(entry.protocol))
     try:
         options = options_of(entry, side.carriage(entry.settings))
         check_address(entry.address, options, listener=entry.listens)
+    except PathTooLong as error:
+        raise CannotBeHad(f"{option}: {error}") from None
     except AddressError as error:
         raise BadOption(f"{option}: {error}") from None
 
@@ -181,6 +205,9 @@ class GivenToken(Secret):
         return self.value
 
 
+TOKEN_FILE: Final = "a file that holds it: ps does not show that"
+
+
 def add_token(
     parser: argparse.ArgumentParser,
     *,
@@ -196,15 +223,15 @@ def add_token(
     group.add_argument(
         "--token-file",
         dest="token",
-        type=_token_in,
+        type=token_in,
         metavar="FILE",
-        help="a file that holds it: ps does not show that",
+        help=TOKEN_FILE,
         **more,
     )
 
 
-def _token_in(path: str) -> str:
-    """For argparse."""
+def token_in(path: str) -> str:
+    """The token that a file holds. For argparse."""
     try:
         return Secret(file=path).read()
     except SecretUnreadable as error:
@@ -237,18 +264,27 @@ def grants_of(option: str, given: Sequence[str]) -> tuple[Grant, ...]:
         if not token or not id:
             raise BadOption(f"{option}: expected TOKEN=ID")
         grants.append(Grant(GivenToken(value=token), id))
+    check_tokens(grants)
     return tuple(grants)
+
+
+def check_tokens(grants: Sequence[Grant]) -> None:
+    """Whether each token is of one peer: the second that it names would never come in.
+
+    Raises: `BadOption`, which repeats no token.
+    """
+    ids: dict[str, str] = {}
+    for grant in grants:
+        first = ids.setdefault(grant.token.read(), grant.id)
+        if first != grant.id:
+            raise BadOption(
+                f"--token: one token is given to {first} and to {grant.id}; each needs its own"
+            )
 
 
 def milliseconds(text: str) -> float:
     """An option's milliseconds, as the seconds that settings have. For argparse."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number <= 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {text!r}")
-    return number / 1000
+    return count(text, least=1, most=MOST) / 1000
 
 
 def given(**members: Any) -> dict[str, Any]:

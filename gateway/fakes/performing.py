@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import attrs
 import trio
 
 from fleetgate.core import commands as c
@@ -15,18 +16,22 @@ from fleetgate.core.errors import InvalidArgument, Unavailable, UnsupportedInput
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.routing import OPERATOR
 from fleetgate.core.run import Run
+from fleetgate.core.worker import NAMED, InputKind, kind_of
 from fleetgate.gateway.config_reader import Flawed
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.fakes import operations as ops
 from fleetgate.gateway.fakes.fault_specs import Fault
 from fleetgate.gateway.fakes.lines import Writer
+from fleetgate.gateway.fakes.named import event_line, run_line, short_name, worker_line
 from fleetgate.gateway.fakes.operations import Operation
 from fleetgate.gateway.fakes.small import Small
-from fleetgate.gateway.local.script import Script
-from fleetgate.gateway.local.script_steps import Step, read_steps
-from fleetgate.gateway.render import Line, event_line, plain, run_line, worker_line
+from fleetgate.gateway.render import Line, plain
 from fleetgate.gateway.spec import read_base64, read_utf8
 from fleetgate.transports.faults import Faults
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.script import Script
+    from fleetgate.gateway.local.script_steps import Step
 
 Perform: TypeAlias = Callable[[], Awaitable[Line]]
 """Carries out an operation; the members of its answer, of which `ok` may be another than true."""
@@ -34,7 +39,7 @@ Begin: TypeAlias = Callable[[str, Any], Perform]
 """Begins an operation, given its id, in the order in which they came. Raises: `Refusal`."""
 
 
-def emit_nothing(run: RunId, steps: Sequence[Step]) -> None:
+def emit_nothing(run: str, steps: Sequence[Step]) -> None:
     """What `emit` does where nothing is played."""
     raise UnsupportedInput("runs are not played here; start the fake without --exec")
 
@@ -49,6 +54,13 @@ def play_nothing(script: Script) -> None:
     raise UnsupportedInput("runs are not played here")
 
 
+MEMBERS: Final[Mapping[InputKind, str]] = {
+    InputKind.PROMPT: "`prompt`",
+    InputKind.SHELL: "`line`, `argv` or `script`",
+    InputKind.TOOL: "`tool`",
+}
+"""The first member of each kind of input."""
+
 MAX_RUN_ID: Final = 256
 """Bytes of an id that a run is started by: those that the strictest protocol carries."""
 
@@ -57,16 +69,18 @@ class Performer:
     """Carries out operations on a fake at work. `beyond` are operations that its protocol cannot
     carry; `emit` appends steps to a run that is played, `play` puts a script in place of the one
     that is played, `suffer` makes its links go wrong; `own` carries out operations that no other
-    fake has. Events of runs that are followed go to `writer`."""
+    fake has; `takes` are the kinds of input that its workers take. Events of runs that are followed
+    go to `writer`."""
 
     def __init__(
         self,
         small: Small,
         writer: Writer,
-        emit: Callable[[RunId, Sequence[Step]], None] = emit_nothing,
+        emit: Callable[[str, Sequence[Step]], None] = emit_nothing,
         beyond: frozenset[type[Any]] = frozenset(),
         suffer: Callable[[Faults], None] = suffer_nothing,
         own: Mapping[type[Any], Begin] = MappingProxyType({}),
+        takes: frozenset[InputKind] = frozenset(InputKind),
         play: Callable[[Script], None] = play_nothing,
     ) -> None:
         self.play = play
@@ -74,6 +88,7 @@ class Performer:
         self._writer = writer
         self._beyond = beyond
         self._own = own
+        self._takes = takes
         self._emit = emit
         self._suffer = suffer
         self._followers: dict[RunId, trio.CancelScope] = {}
@@ -114,6 +129,7 @@ class Performer:
                 return await self._start(operation)
             case ops.Follow(run=run, after=after):
                 await self._seen(run)
+                check_after(after)
                 self._unfollow(run)
                 scope = self._followers[RunId(run)] = trio.CancelScope()
                 nursery.start_soon(self._follow, RunId(run), after, scope)
@@ -121,6 +137,7 @@ class Performer:
                 await self._seen(run)
                 self._unfollow(run)
             case ops.Ack(run=run, through=through):
+                _check_through(through, (await self._seen(run)).last_seq)
                 await self._small.hub.acknowledge(RunId(run), through)
             case ops.Status(run=run):
                 return run_line(await self._seen(run))
@@ -152,7 +169,7 @@ class Performer:
                     )
                 )
             case ops.Emit(run=run):
-                self._emit(RunId(run), _steps(operation))
+                self._emit(run, _steps(operation))
             case _:
                 self._disturb(operation)
 
@@ -171,12 +188,33 @@ class Performer:
                 raise AssertionError(f"{type(operation).__name__} is performed elsewhere")
 
     async def _start(self, operation: ops.Start) -> Line:
+        run, spec = _new_id(operation.run), operation.spec
+        self._check_kind(spec)
         if operation.worker is not None:
-            self._links(operation.worker)
-        run = _new_id(operation.run)
-        answer = await self._ask(c.StartRun(run, operation.spec, c.Origin(OPERATOR, run)))
+            spec = await self._meant_for(operation.worker, spec)
+        answer = await self._ask(c.StartRun(run, spec, c.Origin(OPERATOR, run)))
         assert isinstance(answer, Accepted)
         return {"run": run}
+
+    def _check_kind(self, spec: c.RunSpec) -> None:
+        """A fake has no route that would make one kind of input of another."""
+        if (kind := kind_of(spec.input)) not in self._takes:
+            words = " or ".join(MEMBERS[each] for each in InputKind if each in self._takes)
+            raise UnsupportedInput(
+                f"input: this fake's workers take no {kind.value} input; give {words} instead"
+            )
+
+    async def _meant_for(self, worker: str, spec: c.RunSpec) -> c.RunSpec:
+        """What is to go to a worker that is known here, and to no other. It may be away: then the
+        run waits for it."""
+        answer = await self._ask(c.ListWorkers())
+        assert isinstance(answer, WorkerList)
+        for status in answer.workers:
+            id = status.info.id
+            own = short_name(id)
+            if worker in (id, own):  # the only one of its link has no other name
+                return spec if own == id else attrs.evolve(spec, labels={**spec.labels, NAMED: own})
+        raise WorkerNotFound(f"no worker named {worker} has come; `workers` lists those that have")
 
     async def _ask(self, command: c.Command) -> Answer:
         return await self._small.hub.submit(command)
@@ -192,7 +230,7 @@ class Performer:
         found = [
             driver
             for driver in self._small.drivers
-            if worker is None or worker in (driver.worker, (driver.worker or "").partition("/")[2])
+            if worker is None or worker in (driver.worker, short_name(driver.worker or ""))
         ]
         if worker is not None and not found:
             raise WorkerNotFound(f"no link is up to a worker named {worker}")
@@ -241,11 +279,28 @@ def _faults(operation: Fault) -> Faults:
 
 
 def _steps(operation: ops.Emit) -> Sequence[Step]:
+    # Imported here: a fake that works nothing plays no steps.
+    from fleetgate.gateway.local.script_steps import place_of, read_steps
+
     try:
         return read_steps(operation.steps, ("steps",))
     except Flawed as error:
-        said = [f"{'.'.join(map(str, flaw.path))}: {flaw.message}" for flaw in error.flaws]
+        said = [f"{place_of(flaw.path)}: {flaw.message}" for flaw in error.flaws]
         raise InvalidArgument("; ".join(said).replace("a table", "an object")) from None
+
+
+def check_after(after: int) -> None:
+    """Whether events may be asked for above this number. Above the last: those that are to come.
+
+    Raises: `InvalidArgument`.
+    """
+    if after < 0:
+        raise InvalidArgument(f"after: expected 0, or the number of an event, got {after}")
+
+
+def _check_through(through: int, last: int) -> None:
+    if not 0 <= through <= last:
+        raise InvalidArgument(f"through: expected 0 to {last}, the run's last event, got {through}")
 
 
 def _new_id(run: str) -> RunId:

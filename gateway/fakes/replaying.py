@@ -9,14 +9,17 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import attrs
 import trio
 
-from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.fakes.beside import check_no_loop
+from fleetgate.gateway.fakes.from_python import by_name
 from fleetgate.gateway.fakes.options import GivenToken
+from fleetgate.gateway.fakes.shown import BOARD
+from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.recording.comparing import Manner
 from fleetgate.gateway.recording.live import Place, carried, entry_of
 from fleetgate.gateway.recording.playing import Differs, Part, Wanted, play_at, read_part
@@ -40,6 +43,7 @@ class Replaying:
         self._wanted = wanted
         self._played: Future[Played] = Future()
         self._bound: Future[str] = Future()
+        self._spoken = threading.Event()
         self._scope = trio.CancelScope()
         self._token: trio.lowlevel.TrioToken | None = None
         self._told = False
@@ -55,11 +59,13 @@ class Replaying:
             self._played.set_exception(error)
             if not self._bound.done():
                 self._bound.set_exception(error)
+        finally:
+            self._spoken.set()
 
     async def _work(self, place: Place) -> Played:
         self._token = trio.lowlevel.current_trio_token()
         with self._scope:
-            return await play_at(self._wanted, place, self._bound.set_result)
+            return await play_at(self._wanted, place, self._bound.set_result, self._spoken.set)
         raise Unusable(f"{self._wanted.path}: the test has ended before all was played")
 
     def wait_bound(self) -> None:
@@ -71,18 +77,46 @@ class Replaying:
         """Whether somebody has heard how it went."""
         return self._told
 
+    def wait_spoken(self) -> None:
+        """Wait until nothing is left to play but what the peer does when it is ended; or until it
+        is over."""
+        check_no_loop("a replay")
+        self._spoken.wait()
+
     def finish(self) -> int:
         """Wait until all was played; how many frames were. The peer has the time for each message
         that `timeout` gives it.
 
         Raises: `Differs`, with the first difference; `Unusable`, `LinkError`.
         """
+        __tracebackhide__ = True
         check_no_loop("a replay")
         self._told = True
         played = self._played.result()
         if played.difference is not None:
             raise Differs(self._wanted.path, played.difference)
         return played.frames
+
+    # --- what a test that fails shows of it
+
+    def heading(self) -> str:
+        """What is replayed, and where."""
+        return f"replay of {self._wanted.path} at {self.address}"
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to its end, of whatever kind."""
+        return self._played.done()
+
+    def lines(self, since: int, whole: bool) -> list[str]:
+        """What it has found that nobody was told yet."""
+        if self._told:
+            return []
+        if not self._played.done():
+            return ["it is under way; so far the peer did as was recorded"]
+        error = self._played.exception()
+        found = error if error is not None else self._played.result().difference
+        return [] if found is None else [str(found)]
 
     def close(self) -> None:
         """End it, played or not."""
@@ -95,10 +129,12 @@ class Replaying:
 class Replayer:
     """Plays recordings in one test."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, beside: Path | None = None) -> None:
         self._stack = stack
+        self._beside = beside
         self._begun: list[Replaying] = []
 
+    @by_name
     def __call__(
         self,
         file: str | os.PathLike[str],
@@ -116,19 +152,22 @@ class Replayer:
         tls_cert: str | None = None,
         tls_key: str | None = None,
     ) -> Replaying:
-        """Play one side of a recording against a live peer. Options are those of `gateway replay`.
+        """Play one side of a recording against a live peer. Options are those of `gateway replay`;
+        a file that is not there from the working directory is one beside the test.
 
         With `connect` the peer is dialled, and all is played when this returns. Without, it is
         waited for at `listen`, or at a free address if that is not given: `address` of what comes
         back says where, and `finish` waits for the end; a test that does not ask waits at its own
         end. `side` is the one that dialled, or was dialled, unless it is named.
-        Raises: `Unusable`; `Differs`, `LinkError`.
+        Raises: `BadOption`, `Unusable`; `Differs`, `LinkError`.
         """
+        __tracebackhide__ = True
+        file = self._find(file)
         if (connect is not None and listen is not None) or (strict and match_shape):
-            raise Unusable(f"{os.fspath(file)}: of two options that exclude each other choose one")
+            raise Unusable(f"{file}: of two options that exclude each other choose one")
         manner: Manner = "strict" if strict else "shape" if match_shape else "values"
         wanted = Wanted(
-            os.fspath(file), side or "controller", manner, frozenset(link), partial, timeout, token
+            file, side or "controller", manner, frozenset(link), partial, timeout, token
         )
         if connect is not None:
             check_no_loop("a replay")
@@ -145,11 +184,19 @@ class Replayer:
         place = Place(address, connect is None, None if files == TlsFiles() else files, shown)
         begun = Replaying(wanted, place)
         self._begun.append(begun)
+        BOARD.add(begun)
         if connect is not None:
             begun.finish()
         else:
             begun.wait_bound()
         return begun
+
+    def _find(self, file: str | os.PathLike[str]) -> str:
+        path = os.fspath(file)
+        if self._beside is not None and not os.path.exists(path):
+            near = self._beside / path
+            return str(near) if near.exists() else path
+        return path
 
     def _free(self, part: Part) -> str:
         """An address of the kind that was recorded."""
@@ -162,11 +209,29 @@ class Replayer:
         place = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fleetgate-"))
         return f"unix:{place}/s"
 
+    def settle(self) -> None:
+        """Wait for what peers have to say in those that nobody has waited for.
+
+        Raises: as `Replaying.finish`, for what is known by then.
+        """
+        __tracebackhide__ = True
+        for each in self._begun:
+            if not each.told:
+                each.wait_spoken()
+                if each.over:
+                    each.finish()
+
     def finish(self) -> None:
         """Wait for those that nobody has waited for."""
+        __tracebackhide__ = True
         for each in self._begun:
             if not each.told:
                 each.finish()
+
+    def give_up(self) -> None:
+        """Their test has failed: end those that are under way, and wait for none of them."""
+        self.close()
+        self._begun.clear()
 
     def close(self) -> None:
         """End them all."""
@@ -175,13 +240,13 @@ class Replayer:
 
 
 @contextmanager
-def replays() -> Generator[Replayer, None, None]:
-    """What plays recordings, as long as the test lasts.
+def replays(beside: Path | None = None) -> Generator[Replayer, None, None]:
+    """What plays recordings, as long as the test lasts. `beside`: the directory of the test.
 
     Raises: as `Replaying.finish`, for a replay that the test has not asked for its end.
     """
     with ExitStack() as stack:
-        replayer = Replayer(stack)
+        replayer = Replayer(stack, beside)
         stack.callback(replayer.close)
         yield replayer
         replayer.finish()

@@ -10,9 +10,11 @@ import trio
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.gateway.fakes.fake import Fake, data_members
 from fleetgate.gateway.fakes.from_python import Rules, script_of_rules
+from fleetgate.gateway.fakes.named import event_line
+from fleetgate.gateway.fakes.performing import check_after
 from fleetgate.gateway.fakes.seen import NotSeen
 from fleetgate.gateway.local.script import Script, load_script
-from fleetgate.gateway.render import Line, event_line
+from fleetgate.gateway.render import Line
 
 WAIT_WITHIN: Final = 60.0
 """Seconds that a run may take to end, and to say the next thing where it is followed."""
@@ -32,7 +34,11 @@ class Worker(Fake):
         await trio.lowlevel.checkpoint()
 
     async def emit(self, run: str, *steps: Mapping[str, Any]) -> None:
-        """Append steps, as a script has them, to a run that is played."""
+        """Append steps, as a script has them, to a run that is played, by its protocol's own id or
+        by that of `runs`.
+
+        Raises: `RunNotFound`, which names the runs that are open; `InvalidArgument`.
+        """
         await self._ask("emit", run=run, steps=[dict(step) for step in steps])
 
 
@@ -109,6 +115,7 @@ class Controller(Fake):
         """
         _, small = self._opened()
         await self.status(run)
+        check_after(seq)
         with trio.move_on_after(within), small.hub.follow(RunId(run), Seq(seq)) as follower:
             async for batch in follower:
                 return [event_line(recorded) for recorded in batch]

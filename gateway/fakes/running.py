@@ -18,17 +18,26 @@ import attrs
 import trio
 
 from fleetgate.core.journal.api import JournalError
-from fleetgate.core.worker import InputKind, WorkerStatus
+from fleetgate.core.worker import InputKind, Liveness, WorkerStatus
 from fleetgate.gateway.clock import Clock
-from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.frontend import FrontEnd
 from fleetgate.gateway.fakes.lines import LineReader, LineWriter, Writer
 from fleetgate.gateway.fakes.links import FakeLinks
+from fleetgate.gateway.fakes.named import short_name
 from fleetgate.gateway.fakes.performing import Performer
 from fleetgate.gateway.fakes.small import LOCAL, Small, Told, bare_journal, open_small
+from fleetgate.gateway.groups import unwrapped
+from fleetgate.gateway.heap import release
 from fleetgate.gateway.logs import Log, Said
-from fleetgate.gateway.observe import Counters, EntryObserver, GatewayObserver, LinkObserver
+from fleetgate.gateway.observe import (
+    Counters,
+    EntryObserver,
+    GatewayObserver,
+    LinkObserver,
+    bridged_logging,
+)
+from fleetgate.gateway.printable import printable
 from fleetgate.gateway.recording.backlog import Backlog
 from fleetgate.gateway.recording.onlookers import Onlookers
 from fleetgate.gateway.recording.recorder import CannotRecord, open_recorder
@@ -40,14 +49,13 @@ from fleetgate.transports.api import AddressError, LinkError
 
 ASKED: Final = 0
 CANNOT_START: Final = 1
-BAD_ARGUMENTS: Final = 2
+PEER_ENDED_IT: Final = 3
+"""Exit codes, beside that of a command line that makes no sense: docs/reference/fakes.md."""
+
 MAX_LINES: Final = 4096
 MAX_BYTES: Final = 64 << 20
 """Events that wait for whoever reads our output: a link that flaps every second fills them in an
 hour, and some frames of the largest kind have room. More are left out, which a line says."""
-
-PEER_ENDED_IT: Final = 3
-
 
 Emit: TypeAlias = Callable[[Line], None]
 
@@ -68,7 +76,11 @@ class Ending:
 
 
 class FakeEntryObserver(EntryObserver):
-    """Logs as any entry does, and tells the front end of `ready` and of its links."""
+    """Logs as any entry does, and tells the front end of `ready` and of its links.
+
+    Ready is a listener that is bound, a worker whose first link is up, and a controller that dials
+    once it knows the worker beyond: whoever reads `ready` may ask for `workers` at once. Where a
+    link ends before that, its lines come without one."""
 
     def __init__(self, log: Log, entry: Entry, emit: Emit, ending: Ending) -> None:
         super().__init__(log, Counters(), entry)
@@ -76,12 +88,20 @@ class FakeEntryObserver(EntryObserver):
         self._ending = ending
         self._address = entry.address
         self._listens = entry.listens
+        self._asks = entry.facing == "south" and not entry.listens
         self._ready = False
+        self._held: list[Line] = []
 
     def _say_ready(self, address: str) -> None:
         if not self._ready:
             self._ready = True
             self._emit({"event": "ready", "address": address})
+            self._let_go()
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, []
+        for line in held:
+            self._emit(line)
 
     def listening(self, address: str) -> None:
         """It is bound."""
@@ -90,13 +110,21 @@ class FakeEntryObserver(EntryObserver):
 
     def up(self, peer: str) -> LinkObserver:
         """A link is up."""
-        self._say_ready(self._address)
-        self._emit({"event": "link", "state": "up", "reason": ""})
+        self._held.append({"event": "link", "state": "up", "reason": ""})
+        if self._ready:
+            self._let_go()
+        elif not self._asks:
+            self._say_ready(self._address)
         return super().up(peer)
+
+    def known(self) -> None:
+        """A worker has come, and is among those that the core lists."""
+        self._say_ready(self._address)
 
     def down(self, peer: str, reason: str) -> None:
         """A link has ended."""
         super().down(peer, reason)
+        self._let_go()
         self._emit({"event": "link", "state": "down", "reason": reason})
 
     def gave_up(self, reason: str) -> None:
@@ -111,17 +139,24 @@ class FakeObserver(GatewayObserver):
         super().__init__(log, Counters())
         self._emit = emit
         self._ending = ending
+        self._entry: FakeEntryObserver | None = None
 
     def entry(self, entry: Entry) -> FakeEntryObserver:
         """The observer of the one entry."""
-        return FakeEntryObserver(self.log, entry, self._emit, self._ending)
+        self._entry = FakeEntryObserver(self.log, entry, self._emit, self._ending)
+        return self._entry
+
+    def known(self) -> None:
+        """A worker has come through the entry."""
+        if self._entry is not None:
+            self._entry.known()
 
 
 @attrs.frozen(slots=True)
 class Around:
     """What a fake is made of. `inputs` are the kinds that its local workers take; `frames`: whether
     each frame has a line; `record` is a file for them; `connect` makes the entry's connections, in
-    place of the protocol's own."""
+    place of the protocol's own; `advice`: see `open_small`."""
 
     name: str
     entry: Entry
@@ -132,6 +167,12 @@ class Around:
     frames: bool = False
     record: str | None = None
     connect: Callable[[Any], Connection] | None = None
+    advice: str = ""
+
+    @property
+    def taken(self) -> frozenset[InputKind]:
+        """The kinds of input that workers of its protocol take."""
+        return builtin_adapter(self.entry.protocol).southbound.inputs
 
 
 @attrs.frozen(slots=True)
@@ -151,12 +192,13 @@ LOCAL_CAUSES: Final = (JournalError, LinkError, AddressError, OSError, CannotRec
 def run_peer(peer: Peer) -> int:
     """Run a fake, steered by lines, to its end; answers its exit code."""
     try:
-        return trio.run(_run, peer)
+        with bridged_logging(peer.around.log, Counters()):
+            return trio.run(_run, peer)
     except (*LOCAL_CAUSES, BaseExceptionGroup) as group:
         error = unwrapped(group)
         if not isinstance(error, LOCAL_CAUSES):
             raise
-        sys.stderr.write(f"gateway fake {peer.around.name}: {error}\n")
+        sys.stderr.write(printable(f"gateway fake {peer.around.name}: {error}\n"))
         return CANNOT_START
 
 
@@ -171,6 +213,7 @@ async def _run(peer: Peer) -> int:
         nursery.start_soon(_write_all, writer, backlog)
         nursery.start_soon(_end_on_signal, ending)
         async with at_work(around, emit, ending) as small:
+            release()
             with ending.work:
                 async with peer.open(small, writer) as performer:
                     end = FrontEnd(LineReader(), writer, peer.known, performer)
@@ -191,11 +234,14 @@ async def at_work(
     Raises: what is in `LOCAL_CAUSES`, perhaps in groups of one.
     """
     known = {around.entry.protocol: builtin_adapter(around.entry.protocol)}
+    observer = FakeObserver(around.log, emit, ending)
 
     def tell(worker: WorkerStatus) -> None:
         if worker.info.pool != LOCAL:
             state = worker.liveness.value
-            emit({"event": "worker", "worker": worker.info.id, "state": state})
+            if worker.liveness is Liveness.READY:
+                observer.known()
+            emit({"event": "worker", "worker": short_name(worker.info.id), "state": state})
 
     async with AsyncExitStack() as stack:
         around.links.onlookers = await _onlookers(around, known, emit, stack)
@@ -204,12 +250,13 @@ async def at_work(
                 around.entry,
                 around.name,
                 around.journal,
-                FakeObserver(around.log, emit, ending),
+                observer,
                 around.inputs,
                 tell,
                 partial(around.links.wrap, known),
                 connect=around.connect,
                 told=told,
+                advice=around.advice,
             )
         )
         small.nursery.start_soon(_end_when_stopped, small, around.entry.name, ending)

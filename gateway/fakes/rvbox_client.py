@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+from functools import partial
 
 from fleetgate.core.worker import InputKind
+from fleetgate.gateway.command_line import count
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
+    MOST,
     Parser,
     add_common,
     add_script,
     add_state,
     add_tls,
+    add_token,
     around_of,
     check_entry,
     journal_of,
     script_of,
     settings_of,
     tls_of,
+    token_of,
 )
 from fleetgate.gateway.fakes.running import Peer
-from fleetgate.gateway.fakes.sides import Playing, worker
+from fleetgate.gateway.fakes.working import Playing, worker
 from fleetgate.gateway.local.launch import available_shells
 from fleetgate.protocols import rvbox
 
@@ -41,8 +47,16 @@ def make_parser() -> Parser:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--exec", action="store_true", dest="execute")
     add_script(how)
-    parser.add_argument("--max-running", type=int, default=settings.max_running, metavar="N")
-    parser.add_argument("--max-queued", type=int, default=settings.max_queued, metavar="N")
+    parser.add_argument(
+        "--max-running",
+        type=partial(count, least=1, most=MOST),
+        default=settings.max_running,
+        metavar="N",
+    )
+    parser.add_argument(
+        "--max-queued", type=partial(count, most=MOST), default=settings.max_queued, metavar="N"
+    )
+    add_token(parser, metavar="T", help="what is shown to the server")
     add_state(parser, required=True)
     add_tls(parser)
     add_common(parser, rvbox.ADAPTER.northbound.settings)
@@ -64,7 +78,8 @@ def make(arguments: argparse.Namespace) -> Peer:
         shells=list(available_shells()),
     )
     tls, script = tls_of(arguments), script_of(arguments)
-    entry = Entry("north", "server", "rvbox", arguments.connect, False, settings, tls)
+    token = token_of(arguments.token, _check_token)
+    entry = Entry("north", "server", "rvbox", arguments.connect, False, settings, tls, token)
     check_entry("--connect", entry)
     inputs = frozenset({InputKind.SHELL})
     around = around_of(NAME, entry, journal_of(arguments.state), arguments, inputs)
@@ -75,3 +90,9 @@ def make(arguments: argparse.Namespace) -> Peer:
         max_running=settings.max_running,
     )
     return worker(around, playing)
+
+
+def _check_token(token: str) -> None:
+    """What a header can carry behind the word Bearer."""
+    if not re.fullmatch(r"[!-~]+", token):
+        raise ValueError("expected one or more visible ASCII characters and no space")

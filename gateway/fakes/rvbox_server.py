@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fleetgate.gateway.config_entries import Entry
+from fleetgate.gateway.fakes.controlling import controller
 from fleetgate.gateway.fakes.options import (
     Parser,
     add_common,
@@ -19,7 +20,6 @@ from fleetgate.gateway.fakes.options import (
     tls_of,
 )
 from fleetgate.gateway.fakes.running import Peer
-from fleetgate.gateway.fakes.sides import controller
 from fleetgate.protocols import rvbox
 
 NAME = "rvbox-server"

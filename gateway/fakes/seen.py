@@ -19,8 +19,9 @@ from fleetgate.core.journal.api import Append, ForgetRun, PutRun, Write
 from fleetgate.core.run import Run
 from fleetgate.core.times import SECOND
 from fleetgate.gateway.clock import Clock
+from fleetgate.gateway.fakes.named import event_line, run_line
 from fleetgate.gateway.printable import printable
-from fleetgate.gateway.render import Line, encode, event_line, run_line
+from fleetgate.gateway.render import Line, encode
 from fleetgate.transports.faults import Way
 
 MOST_ITEMS: Final = 4096
@@ -35,10 +36,26 @@ MOST_TOLD: Final = 20
 """Lines in the text of what was not seen: what fits on a screen."""
 
 MOST_TEXT: Final = 200
-"""Characters of a message that are shown."""
+"""Characters of a message that are shown, where not all of it is."""
 
 _SAID: Final = ("event", "time")
 """Members of a line that are told elsewhere in it."""
+
+EVENTS: Final = frozenset(
+    {
+        "ready",
+        "worker",
+        "link",
+        "run",
+        "frame",
+        "update",
+        "ui",
+        "conversation_cancel",
+        "transport_end",
+        "ended",
+    }
+)
+"""The kinds of lines that come."""
 
 Where: TypeAlias = Callable[[Line], bool]
 
@@ -183,6 +200,7 @@ class Seen:
         self, event: str, within: float, where: Where | None, members: Mapping[str, Any]
     ) -> Line:
         """See `Fake.expect`."""
+        __tracebackhide__ = True
         await trio.lowlevel.checkpoint()  # here it may be cancelled, before a line is used up
         with trio.move_on_after(within):
             while (found := self._take(event, where, members)) is None:
@@ -217,15 +235,15 @@ class Seen:
             lines.append("also: " + ", ".join(f"{n} {name}" for name, n in others.items()))
         return "\n".join(lines)
 
-    def shown(self, since: int) -> list[str]:
+    def shown(self, since: int, whole: bool = False) -> list[str]:
         """Frames and links since an instant, one line each, in order; their time is counted from
-        it."""
+        it. `whole`: however long they are."""
         with self._lock:
             notes = sorted((*self._frames, *self._events), key=lambda note: note.at)
             left_out = self._frames.left_out
         timed = [note.line for note in notes if note.line["event"] in ("frame", "link")]
         lines = [
-            f"{(line['time'] - since) / SECOND:+9.3f} s  {describe(line)}"
+            f"{(line['time'] - since) / SECOND:+9.3f} s  {describe(line, whole)}"
             for line in timed
             if line["time"] >= since
         ]
@@ -246,16 +264,16 @@ def fits(wanted: Any, value: Any) -> bool:
     return bool(wanted == value)
 
 
-def describe(line: Line) -> str:
-    """A line for people."""
+def describe(line: Line, whole: bool = False) -> str:
+    """A line for people. `whole`: however long it is."""
     if line["event"] == "frame":
         what = line["name"] or "cannot be read"
         rule = f"  refused: {line['rule']}" if line.get("rule") else ""
-        return f"{line['dir']:<3} {what}{rule}  {_short(line['message'])}"
+        return f"{line['dir']:<3} {what}{rule}  {_text(line['message'], whole)}"
     members = {name: each for name, each in line.items() if name not in _SAID}
-    return f"{line['event']:<3} {_short(members)}"
+    return f"{line['event']:<3} {_text(members, whole)}"
 
 
-def _short(value: Any) -> str:
+def _text(value: Any, whole: bool) -> str:
     text = printable(json.dumps(value, ensure_ascii=False, default=str), newlines=False)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
+    return text if whole or len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"

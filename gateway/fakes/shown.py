@@ -16,14 +16,15 @@ MOST_FAKES: Final = 64
 
 
 class Shown(Protocol):
-    """A fake, as far as it is shown."""
+    """A fake or a replay, as far as it is shown."""
 
-    def title(self) -> str:
-        """What it is and where, in a line."""
+    def heading(self) -> str:
+        """What is told of it and where it is, in a line."""
         ...
 
-    def lines(self, since: int) -> list[str]:
-        """What crossed its links since an instant (Unix nanoseconds), a line each."""
+    def lines(self, since: int, whole: bool) -> list[str]:
+        """What is to be told of it since an instant (Unix nanoseconds), a line each; `whole`:
+        however long they are."""
         ...
 
     @property
@@ -38,11 +39,13 @@ class Board:
     def __init__(self) -> None:
         self._fakes: deque[Shown] = deque(maxlen=MOST_FAKES)
         self._keeps = False
+        self._whole = False
         self._since = 0
 
-    def keep(self) -> None:
-        """Keep the fakes that are opened from now on."""
+    def keep(self, *, whole: bool = False) -> None:
+        """Keep the fakes that are opened from now on. `whole`: show their lines at full length."""
         self._keeps = True
+        self._whole = whole
 
     def add(self, fake: Shown) -> None:
         """A fake is opened."""
@@ -58,10 +61,10 @@ class Board:
         self._since = time.time_ns()
 
     def sections(self) -> Iterator[tuple[str, str]]:
-        """Title and text of each fake that has something to show."""
+        """Heading and text of each that has something to show."""
         for fake in tuple(self._fakes):
-            if lines := fake.lines(self._since):
-                yield fake.title(), "\n".join(lines)
+            if lines := fake.lines(self._since, self._whole):
+                yield fake.heading(), "\n".join(lines)
 
 
 BOARD: Final = Board()

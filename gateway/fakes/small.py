@@ -13,11 +13,13 @@ from typing import Any, Final, TypeAlias
 import attrs
 import trio
 
+from fleetgate.core.commands import RunSpec
+from fleetgate.core.errors import UnsupportedInput
 from fleetgate.core.hub import Hub, open_hub
 from fleetgate.core.journal.api import Journal
-from fleetgate.core.routing import OPERATOR, Route
+from fleetgate.core.routing import OPERATOR, Route, Router
 from fleetgate.core.timers import Clock as AnyClock
-from fleetgate.core.worker import InputKind, WorkerStatus
+from fleetgate.core.worker import InputKind, WorkerStatus, kind_of
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.config import Config
 from fleetgate.gateway.config_entries import Entry
@@ -73,11 +75,13 @@ async def open_small(
     *,
     connect: Callable[[Any], Connection] | None = None,
     told: Told = bare_journal,
+    advice: str = "",
 ) -> AsyncGenerator[Small, None]:
     """A small gateway with one entry: a worker's entry is routed to from the operator, a
     controller's entry leads to the local pool, whose workers take `inputs`. `watch` is told of
     workers that come, get ready or leave. `connect` makes the entry's connections, in place of the
-    protocol's own. `told` is put around its journal. Its links end with the block.
+    protocol's own. `told` is put around its journal. `advice` is what a controller may do, beside
+    sending what the fake takes, whose run brings something else. Its links end with the block.
 
     Raises: `JournalError`, `ListenFailed`, `AddressError`.
     """
@@ -96,11 +100,39 @@ async def open_small(
         errors = await house.apply(config)
         if errors:
             raise errors[0]
+        if entry.facing == "north":
+            hub.router = _Plain(hub.router, name, inputs, advice)
         yield Small(hub, house, clock, nursery)
         hub.drain()
         with trio.move_on_after(2):
             await house.drain()
         nursery.cancel_scope.cancel()
+
+
+class _Plain:
+    """A worker's router. Whoever runs a fake has written no route, and is told of none."""
+
+    def __init__(
+        self, router: Router, name: str, inputs: frozenset[InputKind], advice: str
+    ) -> None:
+        self._router = router
+        self._name = name
+        self._inputs = inputs
+        self._advice = advice
+        self.pools = router.pools
+        self.denies = router.denies
+        self.hears_decisions = router.hears_decisions
+
+    def route(self, link: str, spec: RunSpec, created: int = 0) -> tuple[str, RunSpec]:
+        """As of `Router`."""
+        came = kind_of(spec.input)
+        if came not in self._inputs:
+            taken = " or ".join(sorted(kind.value for kind in self._inputs)) or "no"
+            text = f"expected {taken} input, which is what this {self._name} takes"
+            raise UnsupportedInput(
+                f"{text}; {came.value} input came; send it the former{self._advice}"
+            )
+        return self._router.route(link, spec, created)
 
 
 def _connecting(adapter: Adapter, facing: str, connect: Callable[[Any], Connection]) -> Adapter:

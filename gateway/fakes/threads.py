@@ -20,11 +20,11 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 
 import trio
 
-from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.fakes import fake, peers, roles
 from fleetgate.gateway.fakes.beside import aside, check_no_loop
 from fleetgate.gateway.fakes.fake import CLOSE_WITHIN, NotOpen
 from fleetgate.gateway.fakes.seen import Frame
+from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.render import Line
 
 _F = TypeVar("_F", bound=fake.Fake)
@@ -61,6 +61,7 @@ def _waits(
     """The same method of a fake in a thread."""
 
     def call(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        __tracebackhide__ = True  # here and below: pytest then shows the line of the test
         answer: _T = self.ask(partial(method, self.fake, *args, **kwargs))
         return answer
 
@@ -73,6 +74,9 @@ class Fake(Generic[_F]):
     the same name does in `fleetgate.gateway.fakes`, and raises the same."""
 
     def __init__(self, fake: _F) -> None:
+        self._hold(fake)
+
+    def _hold(self, fake: _F) -> None:
         self.fake = fake
         self._thread: threading.Thread | None = None
         self._nursery: trio.Nursery | None = None
@@ -99,6 +103,9 @@ class Fake(Generic[_F]):
     ) -> None:
         """End. Raises: the fake's own fault, if it had one."""
         self.close()
+
+    def __repr__(self) -> str:
+        return repr(self.fake)
 
     def close(self) -> None:
         """End, as the end of the block does; again, it does nothing."""
@@ -133,6 +140,7 @@ class Fake(Generic[_F]):
 
     def ask(self, ask: Callable[[], Awaitable[_T]]) -> _T:
         """Wait for what is asked of the fake, in its own thread."""
+        __tracebackhide__ = True
         check_no_loop(self.fake.name)
         token, nursery = self._token, self._nursery
         if token is None or nursery is None:
@@ -142,6 +150,11 @@ class Fake(Generic[_F]):
             token.run_sync_soon(self._begin, nursery, ask, answer)
         except trio.RunFinishedError:
             raise self._gone() from None
+        if (error := answer.exception()) is not None:
+            try:  # raised here: pytest would show where the future raises it
+                raise error
+            finally:
+                del error
         return answer.result()
 
     def _begin(
@@ -153,6 +166,7 @@ class Fake(Generic[_F]):
             answer.set_exception(self._gone())
 
     async def _answer(self, ask: Callable[[], Awaitable[_T]], answer: Future[_T]) -> None:
+        __tracebackhide__ = True
         try:
             answer.set_result(await ask())
         except trio.Cancelled:
@@ -243,22 +257,71 @@ class ControlPlane(Controller[peers.KodeletControlPlane]):
     abort = _waits(peers.KodeletControlPlane.abort)
 
 
-def _in(kind: Callable[[_F], _S], made: Callable[_P, _F]) -> Callable[_P, _S]:
-    """The fakes of one kind, with their options."""
+def _options_of(
+    made: Callable[_P, fake.Fake],
+) -> Callable[[Callable[[Any], None]], Callable[Concatenate[Any, _P], None]]:
+    """The beginning of a fake in a thread: it takes the options of the fake itself."""
 
-    def make(*args: _P.args, **kwargs: _P.kwargs) -> _S:
-        return kind(made(*args, **kwargs))
+    def begins(_: Callable[[Any], None]) -> Callable[Concatenate[Any, _P], None]:
+        def __init__(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
+            self._hold(made(*args, **kwargs))
 
-    make.__name__ = make.__qualname__ = getattr(made, "__name__", "make")
-    make.__doc__ = made.__doc__
-    return make
+        return __init__
+
+    return begins
 
 
-AgencyDaemon = _in(Worker[peers.AgencyDaemon], peers.AgencyDaemon)
-AgencyClient = _in(Controller[peers.AgencyClient], peers.AgencyClient)
-RvboxServer = _in(Controller[peers.RvboxServer], peers.RvboxServer)
-RvboxClient = _in(Worker[peers.RvboxClient], peers.RvboxClient)
-IopEdge = _in(Controller[peers.IopEdge], peers.IopEdge)
-IopNode = _in(Worker[peers.IopNode], peers.IopNode)
-KodeletRunner = _in(Worker[peers.KodeletRunner], peers.KodeletRunner)
-KodeletControlPlane = _in(ControlPlane, peers.KodeletControlPlane)
+class AgencyDaemon(Worker[peers.AgencyDaemon]):
+    __doc__ = peers.AgencyDaemon.__doc__
+
+    @_options_of(peers.AgencyDaemon)
+    def __init__(self) -> None: ...
+
+
+class AgencyClient(Controller[peers.AgencyClient]):
+    __doc__ = peers.AgencyClient.__doc__
+
+    @_options_of(peers.AgencyClient)
+    def __init__(self) -> None: ...
+
+
+class RvboxServer(Controller[peers.RvboxServer]):
+    __doc__ = peers.RvboxServer.__doc__
+
+    @_options_of(peers.RvboxServer)
+    def __init__(self) -> None: ...
+
+
+class RvboxClient(Worker[peers.RvboxClient]):
+    __doc__ = peers.RvboxClient.__doc__
+
+    @_options_of(peers.RvboxClient)
+    def __init__(self) -> None: ...
+
+
+class IopEdge(Controller[peers.IopEdge]):
+    __doc__ = peers.IopEdge.__doc__
+
+    @_options_of(peers.IopEdge)
+    def __init__(self) -> None: ...
+
+
+class IopNode(Worker[peers.IopNode]):
+    __doc__ = peers.IopNode.__doc__
+
+    @_options_of(peers.IopNode)
+    def __init__(self) -> None: ...
+
+
+class KodeletRunner(Worker[peers.KodeletRunner]):
+    __doc__ = peers.KodeletRunner.__doc__
+
+    @_options_of(peers.KodeletRunner)
+    def __init__(self) -> None: ...
+
+
+class KodeletControlPlane(ControlPlane):
+    __doc__ = peers.KodeletControlPlane.__doc__
+
+    @_options_of(peers.KodeletControlPlane)
+    def __init__(self) -> None: ...

@@ -13,6 +13,7 @@ from typing import Final
 import trio
 from trio.testing import MockClock
 
+from fleetgate.gateway.command_line import Intermixed
 from fleetgate.gateway.config_reader import nearest
 from fleetgate.gateway.fidelity.bridge import open_bridge, open_direct
 from fleetgate.gateway.fidelity.report import (
@@ -41,7 +42,7 @@ REMEDY: Final = (
 
 def run(argv: Sequence[str]) -> int:
     """Run it; answers its exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Intermixed(
         prog="gateway fidelity",
         description="Send everything that can be said through a bridge, and say what arrives.",
     )

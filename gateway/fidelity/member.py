@@ -80,13 +80,18 @@ class Member:
                     self._house = House(
                         hub, journal, clock, known, self.seen, nursery, self.inputs, self.wrap
                     )
-                    errors = await self._house.apply(self.config)
-                    if errors:
-                        raise errors[0]
+                    await self.apply(self.config)
                     task_status.started()
                     await trio.sleep_forever()
         finally:
             self._down.set()
+
+    async def apply(self, config: Config) -> None:
+        """Go by a config from here on: entries that are new start, others go on."""
+        assert self._house is not None
+        errors = await self._house.apply(config)
+        if errors:
+            raise errors[0]
 
     async def stop(self) -> None:
         """Be gone, as a killed process is."""

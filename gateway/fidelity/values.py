@@ -51,11 +51,6 @@ def values_of(hint: Any, token: str, number: int) -> list[Value]:
     raise TypeError(f"no values are known for {hint}")
 
 
-def typical_of(hint: Any, token: str, number: int) -> Any:
-    """The first of `values_of`."""
-    return values_of(hint, token, number)[0].value
-
-
 def _bare(hint: Any) -> Any:
     """The type of what is there where it is there: without None, without type parameters."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):

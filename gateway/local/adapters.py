@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
 from fleetgate.core.commands import RunSpec, ShellCommand
 from fleetgate.core.ids import RunId
 from fleetgate.core.worker import InputKind
-from fleetgate.gateway.local.choosing import Choice, choose
-from fleetgate.gateway.local.cli import CliAdapter
 from fleetgate.gateway.local.execution import Execution, Ground
-from fleetgate.gateway.local.known_sessions import KnownSessions
-from fleetgate.gateway.local.models import Models, open_models
-from fleetgate.gateway.local.pool import LocalPool
-from fleetgate.gateway.local.script import UsageTable
-from fleetgate.gateway.local.script_play import Stage
-from fleetgate.gateway.local.sessions import open_sessions
 from fleetgate.gateway.local.work import Declined, Doing, Job, Reporter, Task, Work
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.choosing import Choice
+    from fleetgate.gateway.local.cli import CliAdapter
+    from fleetgate.gateway.local.models import Models
+    from fleetgate.gateway.local.pool import LocalPool
+    from fleetgate.gateway.local.script import UsageTable
+    from fleetgate.gateway.local.script_play import Stage
+
+# What a pool has is imported where one is opened: the fakes' workers have none.
 
 
 class Adapters(Protocol):
@@ -89,6 +91,8 @@ class PoolAdapters:
 
     def begin(self, run: RunId, spec: RunSpec, reporter: Reporter) -> Doing:
         """Choose the adapter and hand the run to it."""
+        from fleetgate.gateway.local.choosing import choose
+
         try:
             choice = choose(spec, self._pool)
             return self._doing(choice, run, spec, reporter)
@@ -130,6 +134,11 @@ async def open_adapters(
 
     Raises: `OSError` where `state` cannot be used.
     """
+    from fleetgate.gateway.local.cli import CliAdapter
+    from fleetgate.gateway.local.known_sessions import KnownSessions
+    from fleetgate.gateway.local.models import open_models
+    from fleetgate.gateway.local.sessions import open_sessions
+
     ground = Ground(pool.directory, state / "scripts", pool.cancel_grace)
     known = KnownSessions(state / "sessions")
     most, idle = pool.max_sessions, pool.session_idle

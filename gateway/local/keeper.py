@@ -10,7 +10,7 @@ import trio
 
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import WorkerId
-from fleetgate.gateway.commands.asking import unwrapped
+from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.local.adapters import open_adapters
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.local.script import ECHO, load_script

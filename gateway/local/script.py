@@ -13,17 +13,24 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
-
 from fleetgate.core.commands import Input, Prompt, ShellCommand, ToolCall
 from fleetgate.core.json import Json
+from fleetgate.core.values import value
 from fleetgate.gateway.config import ConfigError, Problem, parse_toml, read_text
 from fleetgate.gateway.config_reader import Flaw, Flawed, named, read, unknown_key
-from fleetgate.gateway.local.script_steps import Say, Step, read_json, read_steps, say_text
+from fleetgate.gateway.local.script_steps import (
+    MAX_SLEEP,
+    Say,
+    Step,
+    place_of,
+    read_json,
+    read_steps,
+    say_text,
+)
 from fleetgate.gateway.toml_lines import Path, line_numbers, line_of
 
 
-@attrs.frozen(slots=True)
+@value
 class Rule:
     """What is done with a run in whose subject `match` is found."""
 
@@ -31,7 +38,7 @@ class Rule:
     steps: tuple[Step, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class UsageTable:
     """The answer to questions about an account's usage, given after `delay` seconds."""
 
@@ -39,7 +46,7 @@ class UsageTable:
     delay: float = 0.0
 
 
-@attrs.frozen(slots=True)
+@value
 class Script:
     """Rules, the first that fits counts; and what usage questions are answered with."""
 
@@ -100,24 +107,19 @@ def parse_script(text: str, path: str) -> Script:
     except Flawed as error:
         lines = line_numbers(text)
         problems = [
-            Problem(line_of(lines, flaw.path), _words(flaw.path), flaw.message)
+            Problem(line_of(lines, flaw.path), place_of(flaw.path), flaw.message)
             for flaw in dict.fromkeys(error.flaws)
         ]
         raise ConfigError(path, sorted(problems, key=lambda each: each.line)) from None
 
 
-def _words(path: Path) -> str:
-    words = (f".{part}" if isinstance(part, str) else f"[{part + 1}]" for part in path)
-    return "".join(words).removeprefix(".")
-
-
-@attrs.frozen(slots=True)
+@value
 class _Document:
     when: tuple[Mapping[str, Any], ...] = ()
     usage: Mapping[str, Any] | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class _When:
     match: str
     do: Any
@@ -180,9 +182,8 @@ def _usage(table: Mapping[str, Any], path: Path) -> UsageTable:
     for key in sorted(table.keys() - set(USAGE_KEYS)):
         raise Flawed([Flaw((*path, key), unknown_key(key, USAGE_KEYS))])
     delay = table.get("delay_ms", 0)
-    if type(delay) is not int or delay < 0:
-        raise Flawed(
-            [Flaw((*path, "delay_ms"), f"expected milliseconds, 0 or more, got {named(delay)}")]
-        )
+    if type(delay) is not int or not 0 <= delay <= MAX_SLEEP:
+        said = f"expected milliseconds, 0 to {MAX_SLEEP}, got {named(delay)}"
+        raise Flawed([Flaw((*path, "delay_ms"), said)])
     report = {key: value for key, value in table.items() if key != "delay_ms"}
     return UsageTable({key: read_json(report[key], (*path, key)) for key in report}, delay / 1000)

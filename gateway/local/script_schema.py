@@ -42,7 +42,7 @@ def _rule() -> dict[str, Any]:
 
 def _usage() -> dict[str, Any]:
     keys: dict[str, Any] = {key: {} for key in USAGE_KEYS}
-    return _object(keys | {"delay_ms": {"type": "integer", "minimum": 0}})
+    return _object(keys | {"delay_ms": {"type": "integer", "minimum": 0, "maximum": MAX_SLEEP}})
 
 
 def _repeat() -> dict[str, Any]:

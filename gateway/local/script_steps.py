@@ -22,6 +22,7 @@ from fleetgate.core.events import (
     UsageReported,
 )
 from fleetgate.core.json import Json
+from fleetgate.core.values import value
 from fleetgate.gateway.config_reader import Flaw, Flawed, named, nearest, read
 from fleetgate.gateway.local.bodies import split_text
 from fleetgate.gateway.toml_lines import Path
@@ -39,14 +40,14 @@ MAX_NESTED: Final = 32
 """Repeats in each other. A script needs two or three; each costs a frame of the stack."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Say:
     """Report these events."""
 
     events: tuple[Event, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class Write:
     """Write to an output stream."""
 
@@ -54,26 +55,26 @@ class Write:
     data: bytes
 
 
-@attrs.frozen(slots=True)
+@value
 class Ask:
     """Ask for an approval, and wait until it is resolved, whichever way."""
 
     request: ApprovalRequested
 
 
-@attrs.frozen(slots=True)
+@value
 class ReadInput:
     """Wait for one input (or for the end of the input), and confirm it."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Sleep:
     """Wait for some seconds."""
 
     seconds: float
 
 
-@attrs.frozen(slots=True)
+@value
 class Repeat:
     """Do `steps` several times."""
 
@@ -81,17 +82,17 @@ class Repeat:
     steps: tuple[Step, ...]
 
 
-@attrs.frozen(slots=True)
+@value
 class Drop:
     """Cut the link to the controller, without a goodbye. The run goes on."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Hang:
     """Do nothing more, until steps are appended."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Finish:
     """End: well with exit code 0, else failed."""
 
@@ -99,7 +100,7 @@ class Finish:
     text: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class Fail:
     """End with an error of the worker's own."""
 
@@ -132,7 +133,26 @@ def read_steps(value: object, path: Path = (), depth: int = 0) -> tuple[Step, ..
             flaws.extend(error.flaws)
     if flaws:
         raise Flawed(flaws)
+    for at, step in enumerate(steps[:-1]):
+        if _ends(step):
+            raise Flawed([Flaw((*path, at + 1), "nothing comes behind a step that ends the run")])
     return tuple(steps)
+
+
+def _ends(step: Step) -> bool:
+    match step:
+        case Finish() | Fail():
+            return True
+        case Repeat(times=times, steps=steps):
+            return times > 0 and bool(steps) and _ends(steps[-1])
+        case _:
+            return False
+
+
+def place_of(path: Path) -> str:
+    """A place in a script in words; what stands first in a list is number 1."""
+    words = (f".{part}" if isinstance(part, str) else f"[{part + 1}]" for part in path)
+    return "".join(words).removeprefix(".")
 
 
 def _read_step(table: object, path: Path, depth: int) -> Step:
@@ -195,7 +215,7 @@ def _writes(stream: Stream) -> Callable[[object, Path], Step]:
     return lambda value, path: Write(stream, read(str, value, path).encode(errors="replace"))
 
 
-@attrs.frozen(slots=True)
+@value
 class _Call:
     name: str
     input: Any = None
@@ -207,7 +227,7 @@ def _tool_call(value: object, path: Path) -> Step:
     return Say((ToolCalled(raw.name, read_json(raw.input, (*path, "input")), raw.id),))
 
 
-@attrs.frozen(slots=True)
+@value
 class _Result:
     output: str
     ok: bool | None = None
@@ -220,7 +240,7 @@ def _tool_result(value: object, path: Path) -> Step:
     return Say(tuple(ToolReturned(piece, raw.ok, raw.id) for piece in pieces))
 
 
-@attrs.frozen(slots=True)
+@value
 class _Approval:
     id: str = attrs.field(metadata={"minLength": 1})
     title: str = ""
@@ -235,7 +255,7 @@ def _approval(value: object, path: Path) -> Step:
     return Ask(ApprovalRequested(raw.id, raw.title or raw.id, detail))
 
 
-@attrs.frozen(slots=True)
+@value
 class _Usage:
     input_tokens: int | None = attrs.field(default=None, metadata={"minimum": 0})
     output_tokens: int | None = attrs.field(default=None, metadata={"minimum": 0})
@@ -256,7 +276,7 @@ def _sleep(value: object, path: Path) -> Step:
     return Sleep(_number(value, path, MAX_SLEEP) / 1000)
 
 
-@attrs.frozen(slots=True)
+@value
 class _Finish:
     exit: int = attrs.field(default=0, metadata={"minimum": 0, "maximum": MAX_EXIT})
     text: str | None = None

@@ -10,9 +10,11 @@ from typing import Final
 import trio
 
 LINES: Final = 65_536
+"""Lines that wait: a burst of some seconds. More are left out and counted."""
+
 SIZE: Final = 64 << 20
-"""What waits at most: a burst of some seconds, and a few of the largest frames that there are. More
-is left out and counted: whoever looks on must not hold up what is looked at."""
+"""Bytes of the same, a few of the largest frames that there are. More is left out and counted:
+whoever looks on must not hold up what is looked at."""
 
 
 class Backlog:

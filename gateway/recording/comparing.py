@@ -82,7 +82,7 @@ class Comparison:
             return None if known else (path, self._names.live(member, expected), got)
         same = _kind(expected) == _kind(got)
         if not self._shape and member not in self._times:
-            same = same and expected == got
+            same = same and expected == got and type(expected) is type(got)  # 2.0 is no integer
         return None if same else (path, expected, got)
 
     def _objects(self, expected: Any, got: Any, path: str) -> Found | None:

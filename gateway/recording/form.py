@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from typing import Any, Final, cast
 
 from fleetgate import __version__
 from fleetgate.gateway.render import Line
@@ -10,8 +11,23 @@ from fleetgate.gateway.render import Line
 FORMAT: Final = 1
 """Raised when a reader of the old form would misunderstand the new one."""
 
-MAX_LINE: Final = 256 << 20
-"""Bytes of a line: the largest frame of any protocol, as base64 and decoded, and then some."""
+
+_BEGUN: Final = b'{"recording":'
+"""How we begin a header: a first line that does so and is no JSON was cut off within it."""
+
+
+def read_line(line: bytes) -> Line | None:
+    """A line of a recording; None where it is no JSON object."""
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("Line", value) if isinstance(value, dict) else None
+
+
+def is_cut_header(line: bytes) -> bool:
+    """Whether a recording is cut off within its first line."""
+    return line.startswith(_BEGUN) and read_line(line) is None
 
 
 def header(started: int, protocols: dict[str, str]) -> Line:

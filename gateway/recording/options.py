@@ -9,8 +9,9 @@ from typing import Final, TypeVar
 
 import trio
 
-from fleetgate.gateway.commands.asking import unwrapped
 from fleetgate.gateway.config_entries import SecretUnreadable
+from fleetgate.gateway.groups import unwrapped
+from fleetgate.gateway.printable import printable
 from fleetgate.gateway.recording.reading import Unusable
 from fleetgate.gateway.recording.recorder import CannotRecord
 from fleetgate.transports.api import AddressError, LinkError, TlsFiles
@@ -47,5 +48,5 @@ def run_work(command: str, work: Callable[[], Awaitable[int]], otherwise: int) -
         error = unwrapped(group)
         if not isinstance(error, _KNOWN):
             raise
-        sys.stderr.write(f"gateway {command}: {error}\n")
+        sys.stderr.write(printable(f"gateway {command}: {error}\n"))
         return BAD if isinstance(error, AddressError | Unusable) else otherwise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final
 
 import attrs
 import trio
@@ -23,6 +24,9 @@ from fleetgate.gateway.recording.replay import PATIENCE, Open, Played, Replay
 from fleetgate.gateway.registry import adapters
 from fleetgate.protocols.api import Adapter
 from fleetgate.protocols.explaining import SPEAKERS, Speaker
+
+MOST_NAMED: Final = 8
+"""Links that a sentence names."""
 
 
 @attrs.frozen(slots=True)
@@ -57,10 +61,11 @@ def read_part(wanted: Wanted) -> Part:
     Raises: `Unusable`.
     """
     recording = read_recording(wanted.path, partial=wanted.partial)
+    there = [item.number for item in recording.items if isinstance(item, LinkUp)]
     recording = attrs.evolve(recording, items=tuple(_chosen(recording.items, wanted.links)))
     ups = [item for item in recording.items if isinstance(item, LinkUp)]
     if not ups:
-        raise Unusable(f"{wanted.path} holds no link{' of these' if wanted.links else ''}")
+        raise Unusable(f"{wanted.path} holds no link{_not_there(wanted, there)}")
     adapter = _protocol(wanted.path, ups)
     recording.check_version(adapter.name, adapter.showing.version)
     side = adapter.showing.side(wanted.side)
@@ -75,10 +80,23 @@ def read_part(wanted: Wanted) -> Part:
     return Part(recording, adapter, side, diallers == {side})
 
 
+def _not_there(wanted: Wanted, there: Sequence[int]) -> str:
+    """Which links were asked for, and which there are."""
+    if not wanted.links:
+        return ""
+    asked = ", ".join(map(str, sorted(wanted.links)))
+    return f" {asked}; {f'it has {_some(map(str, there))}' if there else 'it has none'}"
+
+
+def _some(links: Iterable[str]) -> str:
+    named = list(links)
+    return ", ".join([*named[:MOST_NAMED], "…"] if len(named) > MOST_NAMED else named)
+
+
 def _protocol(path: str, ups: list[LinkUp]) -> Adapter:
     names = sorted({up.protocol for up in ups})
     if len(names) > 1:
-        links = ", ".join(f"{up.number} is {up.protocol}" for up in ups[:8])
+        links = _some(f"{up.number} is {up.protocol}" for up in ups)
         raise Unusable(f"{path} holds {' and '.join(names)}; choose with --link N: {links}")
     known = adapters()
     if names[0] not in known:
@@ -98,8 +116,14 @@ def _link_of(item: Item) -> int:
             return item.link
 
 
-async def play(part: Part, wanted: Wanted, open: Open) -> Played:
-    """Play it on links that `open` brings about.
+def _unheard() -> None:
+    """Nobody asks how far a replay is."""
+
+
+async def play(
+    part: Part, wanted: Wanted, open: Open, spoken: Callable[[], None] = _unheard
+) -> Played:
+    """Play it on links that `open` brings about. `spoken`: as `Replay.play` has it.
 
     Raises: `Unusable`, and what `open` raises.
     """
@@ -112,11 +136,14 @@ async def play(part: Part, wanted: Wanted, open: Open) -> Played:
         patience=wanted.patience,
         token=wanted.token,
     )
-    return await replay.play(open)
+    return await replay.play(open, spoken)
 
 
 async def play_at(
-    wanted: Wanted, place: Place, bound: Callable[[str], None] = lambda address: None
+    wanted: Wanted,
+    place: Place,
+    bound: Callable[[str], None] = lambda address: None,
+    spoken: Callable[[], None] = _unheard,
 ) -> Played:
     """Play a recording against the peer at a place.
 
@@ -124,7 +151,7 @@ async def play_at(
     """
     part = read_part(wanted)
     async with open_live(part.adapter, part.side, place, bound) as open:
-        return await play(part, wanted, open)
+        return await play(part, wanted, open, spoken)
 
 
 class Differs(AssertionError):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import binascii
-import json
 import os
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -122,29 +121,44 @@ class _Cut(Exception):
 
 
 def _header(path: str, line: bytes) -> dict[str, Any]:
-    wanted = f"{path} is no recording: its first line must be a header"
-    header = _object(line)
+    wanted = f"{path} is no recording: expected a header in its first line"
+    header = form.read_line(line)
     if header is None or "recording" not in header:
-        raise Unusable(wanted)
+        if form.is_cut_header(line):
+            raise CutOff(f"{path} is cut off within its first line: nothing of it can be played")
+        raise Unusable(f"{wanted}, {_came(line)} came; `gateway record` and --record write one")
     if header["recording"] != form.FORMAT:
         raise OtherForm(
             f"{path} has another form than {form.FORMAT}, which is read here; "
             "play it with what wrote it"
         )
     if not isinstance(header.get("started"), int) or not isinstance(header.get("protocols"), dict):
-        raise Unusable(f"{wanted} with `started` and `protocols`")
+        raise Unusable(f"{wanted} with `started` and `protocols`, one without came")
     return header
+
+
+def _came(line: bytes) -> str:
+    """A line that is no header, in words that repeat nothing of it."""
+    if not line:
+        return "nothing"
+    if form.read_line(line) is not None:
+        return "another JSON object"
+    kind = "text that is no JSON object" if line.isascii() else "bytes that are no JSON object"
+    return f"{kind} ({len(line)} bytes to the first newline)"
 
 
 def _items(path: str, lines: list[bytes]) -> Iterator[Item]:
     found: list[Item] = []
     for number, line in enumerate(lines[1:], 2):
         last = number == len(lines)
-        value = _object(line)
+        value = form.read_line(line)
         if value is None:
             if last:
                 raise _Cut(f"ends in the middle, at line {number}", found)
-            raise Unusable(f"{path}, line {number}: expected a JSON object")
+            raise Unusable(
+                f"{path}, line {number}: expected a JSON object, a line of {len(line)} bytes came "
+                "that is none: it was cut off or changed; record it again"
+            )
         event = value.get("event")
         if event == "end":
             yield from found
@@ -201,21 +215,19 @@ def _frame(value: dict[str, Any]) -> Frame:
         _speaker(value["from"]),
         str(value["name"]),
         value["message"],
-        None if raw is None else b64decode(raw, validate=True),
+        None if raw is None else b64decode(_text(raw), validate=True),
     )
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _int(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError("expected a whole number")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected a text")
     return value
 
 

@@ -21,8 +21,12 @@ from fleetgate.transports.api import (
     LinkError,
     Opening,
     Options,
+    PeerClosed,
 )
 from fleetgate.transports.open import open_dialer, open_listener
+
+DISAGREED: Final = 1002
+"""How a link ends whose halves have agreed to different things."""
 
 UNREACHABLE: Final = 1013
 _UNAVAILABLE: Final = 14
@@ -63,20 +67,28 @@ class Between:
             far = await _reach(dialer, near)
             if far is None:
                 return
-            single = _asks_once(options, link)
+            if self._disagree(near.opening, far.opening):
+                await near.close(DISAGREED, "the other half agreed to no such subprotocol")
+                return
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_pump, near, far, single, nursery.cancel_scope)
+                # The client of a call has no status to give: it can only cut the call.
+                nursery.start_soon(_pump, near, far, far.speaks_status, nursery.cancel_scope)
                 nursery.start_soon(_pump, far, near, False, nursery.cancel_scope)
+            await far.close(1000)
             await near.close(1000)
+
+    def _disagree(self, near: Opening, far: Opening) -> bool:
+        """Whether one half has a subprotocol that the other, a WebSocket too, has not."""
+        upgraded = self._there.address.startswith(("ws:", "wss:"))
+        return upgraded and bool(near.headers) and near.subprotocol != far.subprotocol
 
     def _options(self, opening: Opening) -> Options:
         """Those of the other half: with what the dialler has shown of itself."""
         part = self._adapter.showing.dials(opening.path)
         entry = entry_of(self._adapter, part, self._there)
         options = dialling(carried(self._adapter, entry), opening.path)
-        agreed = (opening.subprotocol,) if opening.subprotocol else options.subprotocols
         headers = {**options.headers, **_passed_on(opening.headers)}
-        return attrs.evolve(options, headers=headers, subprotocols=agreed)
+        return attrs.evolve(options, headers=headers, subprotocols=_offered(opening, options))
 
 
 def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
@@ -87,10 +99,11 @@ def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _asks_once(options: Options, link: Link) -> bool:
-    """Whether a call's client sends one message, whose end says nothing of the call's."""
-    method = options.grpc.calls.get(link.opening.path) if options.grpc is not None else None
-    return method is not None and not method.client_streams
+def _offered(opening: Opening, options: Options) -> tuple[str, ...]:
+    """The subprotocol that the near half has agreed to, or none where none was offered to it."""
+    if not opening.headers:  # it came over a carriage without any
+        return options.subprotocols
+    return () if opening.subprotocol is None else (opening.subprotocol,)
 
 
 async def _reach(dialer: Dialer, near: Link) -> Link | None:
@@ -101,21 +114,44 @@ async def _reach(dialer: Dialer, near: Link) -> Link | None:
         return None
 
 
-async def _pump(source: Link, target: Link, asks_once: bool, both: trio.CancelScope) -> None:
-    """Carry frames one way. The end of the source is the target's, too."""
-    code: int | None = 1000
+async def _pump(source: Link, target: Link, cuts: bool, both: trio.CancelScope) -> None:
+    """Carry frames one way, and then the end of the source. `cuts`: what ends otherwise than in
+    order is cut, for the target has no word for it."""
     try:
         while True:
-            await target.send_some(await source.receive_some())
+            frames = await source.receive_some()
+            try:
+                await target.send_some(frames)
+            except (LinkBroken, LinkClosed):
+                return  # how the target has ended comes the other way
+    except PeerClosed as end:
+        await _close(target, end.code, end.reason)
     except trio.EndOfChannel:
-        if asks_once:
-            return
+        if await _half_closed(target):
+            if not source.speaks_status:
+                return  # the other way goes on
+            await source.wait_over()  # whoever called has been answered, or has given up
+            await _close(target, None)
+        else:
+            await _close(target, 1000)
     except LinkBroken as error:
-        code = None if error.code == ABNORMAL_CLOSURE else error.code
+        cut = cuts or error.code == ABNORMAL_CLOSURE
+        await _close(target, None if cut else error.code, error.reason)
     except LinkClosed:
         return  # the other way has ended, and ends this one
-    except LinkError:
-        code = None
-    with trio.CancelScope(shield=True):
-        await target.close(code)
+    except LinkError:  # the carriage there has no form for a frame from here
+        await _close(source, None)
+        await _close(target, None)
     both.cancel()
+
+
+async def _half_closed(target: Link) -> bool:
+    try:
+        return await target.send_eof()
+    except LinkError:
+        return True  # it has ended, and that comes the other way
+
+
+async def _close(link: Link, code: int | None, reason: str = "") -> None:
+    with trio.CancelScope(shield=True):
+        await link.close(code, reason)

@@ -22,7 +22,8 @@ from fleetgate.gateway.recording.recorder import open_recorder
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.render import encode
 
-CANNOT_START: Final = 1
+CANNOT_RECORD: Final = 1
+"""It could not start, or what it should have written is incomplete."""
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -31,8 +32,8 @@ def make_parser() -> argparse.ArgumentParser:
         prog="gateway record",
         description="Stand between two peers and write down what crosses, without secrets, until "
         "a signal ends it.",
-        epilog="Exit codes: 0 a signal ended it, 1 it could not start, 2 the command line makes "
-        "no sense.",
+        epilog="Exit codes: 0 a signal ended it, 1 it could not start, or not write all of the "
+        "recording, 2 the command line makes no sense.",
     )
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--listen", required=True, metavar="URL", help="where one peer dials")
@@ -54,7 +55,7 @@ def run(argv: Sequence[str]) -> int:
         hint = nearest(arguments.protocol, known)
         sys.stderr.write(f"gateway record: no protocol is named {arguments.protocol}; {hint}\n")
         return BAD
-    return run_work("record", partial(_record, arguments), CANNOT_START)
+    return run_work("record", partial(_record, arguments), CANNOT_RECORD)
 
 
 async def _record(arguments: argparse.Namespace) -> int:
@@ -64,7 +65,10 @@ async def _record(arguments: argparse.Namespace) -> int:
     here = Place(arguments.listen, True, tls_of(arguments, arguments.listen))
     there = Place(arguments.connect, False, tls_of(arguments, arguments.connect))
 
+    failures: list[str] = []
+
     def failed(reason: str) -> None:
+        failures.append(reason)
         sys.stderr.write(f"gateway record: {arguments.file}: {reason}\n")
 
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
@@ -77,7 +81,7 @@ async def _record(arguments: argparse.Namespace) -> int:
             async for _ in signals:
                 break
             nursery.cancel_scope.cancel()
-    return OK
+    return CANNOT_RECORD if failures else OK
 
 
 def _bound(arguments: argparse.Namespace, address: str) -> None:

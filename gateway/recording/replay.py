@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from itertools import groupby
 from typing import Final, TypeAlias
 
@@ -45,7 +45,7 @@ class _Differs(Exception):
 
 
 @attrs.define(eq=False)
-class _Line:
+class _PlayedLink:
     """A link that is played."""
 
     up: LinkUp
@@ -80,13 +80,16 @@ class Replay:
         self._names = Names()
         explainer = showing.explainer()
         self._idle = explainer.idle
+        self._last = self._last_from(recording.items, explainer.farewells | self._idle)
         self._comparison = Comparison(explainer, self._names, manner)
         self._renewal = Renewal(explainer, self._names, recording.started, now, token)
-        self._lines: dict[int, _Line] = {}
+        self._links: dict[int, _PlayedLink] = {}
         self._played = 0
 
-    async def play(self, open: Open) -> Played:
-        """Play to the end, or to the first difference. The links are closed then.
+    async def play(self, open: Open, spoken: Callable[[], None] = lambda: None) -> Played:
+        """Play to the end, or to the first difference. The links are closed then. `spoken` is told
+        when nothing is left but what a peer does when it is ended: each time something of that is
+        looked for.
 
         Raises: `Unusable`, and what `open` raises. Cancelled, the links are dropped.
         """
@@ -94,22 +97,38 @@ class Replay:
         try:
             at = 0
             while at < len(items):
+                if at >= self._last:
+                    spoken()
                 at = await self._step(items, at, open)
         except _Differs as differs:
             return Played(self._played, differs.difference)
         finally:
-            for line in self._lines.values():
-                await line.link.close(1000)
+            for played in self._links.values():
+                await played.link.close(1000)
         return Played(self._played)
+
+    def _last_from(self, items: Sequence[Item], going: Collection[str]) -> int:
+        """From where on a peer only goes: ends of links, its farewells, and what it says beside."""
+        at = len(items)
+        while at:
+            match items[at - 1]:
+                case End():
+                    pass
+                case Frame(sender=sender, name=name) if sender != self._side and name in going:
+                    pass
+                case _:
+                    break
+            at -= 1
+        return at
 
     async def _step(self, items: Sequence[Item], at: int, open: Open) -> int:
         """Play from one item on. Answers where to go on."""
         item = items[at]
         match item:
             case LinkUp():
-                self._lines[item.number] = await self._open(item, open)
+                self._links[item.number] = await self._open(item, open)
             case Frame():
-                run = _run(items, at)
+                run = _run(items if at >= self._last else items[: self._last], at)
                 if item.sender == self._side:
                     await self._send(run)
                 else:
@@ -119,20 +138,20 @@ class Replay:
                 await self._end(item, items[at + 1 :])
         return at + 1
 
-    async def _open(self, up: LinkUp, open: Open) -> _Line:
+    async def _open(self, up: LinkUp, open: Open) -> _PlayedLink:
         with trio.move_on_after(self._patience):
             link = await open(up)
-            return _Line(up, link, self._showing.explainer())
+            return _PlayedLink(up, link, self._showing.explainer())
         raise _Differs(Difference(0, f"link {up.number}", "", "a link", self._silence))
 
     @property
     def _silence(self) -> str:
         return f"nothing within {self._patience:g} s"
 
-    def _line(self, number: int) -> _Line:
-        if number not in self._lines:
+    def _link_of(self, number: int) -> _PlayedLink:
+        if number not in self._links:
             raise Unusable(f"{self._recording.path}: link {number} is used and never comes up")
-        return self._lines[number]
+        return self._links[number]
 
     # --- our part
 
@@ -141,11 +160,11 @@ class Replay:
         same before it as it did."""
         for link, together in groupby(frames, key=lambda frame: frame.link):
             sent = list(together)
-            line = self._line(link)
-            raw = [self._renewed(line, frame) for frame in sent]
+            played = self._link_of(link)
+            raw = [self._renewed(played, frame) for frame in sent]
             try:
                 with trio.fail_after(self._patience):
-                    await line.link.send_some(raw)
+                    await played.link.send_some(raw)
             except (LinkError, trio.TooSlowError) as error:
                 why = str(error) or "the peer takes nothing"
                 first = sent[0]
@@ -154,18 +173,18 @@ class Replay:
                 ) from None
             self._played += len(sent)
 
-    def _renewed(self, line: _Line, frame: Frame) -> bytes:
+    def _renewed(self, played: _PlayedLink, frame: Frame) -> bytes:
         """The bytes of a frame of ours, for now."""
         if frame.raw is None:
             raise Unusable(
                 f"{self._recording.path}: frame {frame.number} is ours, and could not be read when "
                 "it was recorded; it cannot be played"
             )
-        whence = Whence(self._side, line.up.path)
+        whence = Whence(self._side, played.up.path)
         body, raw = self._renewal.body(frame.body), frame.raw
         if body != frame.body:
-            raw = line.explainer.encode(body, whence)
-        line.explainer.explain(raw, whence)  # so that answers to it have their name
+            raw = played.explainer.encode(body, whence)
+        played.explainer.explain(raw, whence)  # so that answers to it have their name
         return raw
 
     # --- the peer's part
@@ -175,7 +194,7 @@ class Replay:
         waiting = [each for each in frames if self._strict or each.name not in self._idle]
         self._played += len(frames) - len(waiting)
         while waiting:
-            got = await self._next(self._line(waiting[0].link), waiting[0])
+            got = await self._next(self._link_of(waiting[0].link), waiting[0])
             at = self._place(waiting, waiting[0].link, got)
             self._check(waiting.pop(at), got)
             self._played += 1
@@ -194,63 +213,65 @@ class Replay:
             return _Differs(Difference(expected.number, name, path, wanted, came))
 
         if expected.name != got.name:
-            raise differ("", expected.name or "what cannot be read", got.name or got.rule)
+            wanted = expected.name or "what cannot be read"
+            raise differ("", wanted, f"{got.name} {shown(got.body)}" if got.name else got.rule)
         found = self._comparison.first(expected.body, got.body)
         if found is not None:
             path, wanted, came = found
             raise differ(path, shown(wanted), shown(came))
 
-    async def _next(self, line: _Line, expected: Frame) -> Explained:
+    async def _next(self, played: _PlayedLink, expected: Frame) -> Explained:
         """The next message of the peer that says something."""
         got = self._silence
         with trio.move_on_after(self._patience):
             while True:
-                while line.came:
-                    explained = line.came.pop(0)
+                while played.came:
+                    explained = played.came.pop(0)
                     if self._strict or explained.name not in self._idle:
                         return explained
-                if line.ended is not None:
-                    got = f"the end of the link ({line.ended or 'in order'})"
+                if played.ended is not None:
+                    got = f"the end of the link ({played.ended or 'in order'})"
                     break
-                await self._receive(line)
+                await self._receive(played)
         name = f"{expected.name}, from the {expected.sender}"
-        raise _Differs(Difference(expected.number, name, "", "it", got))
+        wanted = expected.name or "what cannot be read"
+        raise _Differs(Difference(expected.number, name, "", wanted, got))
 
-    async def _receive(self, line: _Line) -> None:
-        whence = Whence(other(self._side), line.up.path)
+    async def _receive(self, played: _PlayedLink) -> None:
+        whence = Whence(other(self._side), played.up.path)
         try:
-            frames = await line.link.receive_some()
+            frames = await played.link.receive_some()
         except (trio.EndOfChannel, LinkError) as error:
-            line.ended = error
+            played.ended = error
             return
-        line.came += (line.explainer.explain(frame, whence) for frame in frames)
+        played.came += (played.explainer.explain(frame, whence) for frame in frames)
 
     # --- ends
 
     async def _end(self, end: End, later: Sequence[Item]) -> None:
-        line = self._line(end.link)
+        played = self._link_of(end.link)
         if end.sender == self._side:
             # What follows may be the answer to a request whose end was all that ended.
             if not any(isinstance(each, Frame) and each.link == end.link for each in later):
-                await line.link.close(None if end.broken else end.code or 1000)
-                line.closed = True
+                await played.link.close(None if end.broken else end.code or 1000)
+                played.closed = True
             return
-        if line.closed:
+        if played.closed:
             return
         with trio.move_on_after(self._patience):
-            while line.ended is None and not self._rest(line):
-                await self._receive(line)
-        rest = self._rest(line)
+            while played.ended is None and not self._rest(played):
+                await self._receive(played)
+        rest = self._rest(played)
         got = rest[0].name or rest[0].rule if rest else self._silence
-        if line.ended is not None and not rest:
-            if _ends_alike(end, line.ended):
+        if played.ended is not None and not rest:
+            if _ends_alike(end, played.ended):
                 return
-            got = f"it is broken: {line.ended}"
+            got = f"it is broken: {played.ended}"
         wanted = "its end" if end.code in IN_ORDER else f"its end with code {end.code}"
         raise _Differs(Difference(0, f"link {end.link}", "", wanted, got))
 
-    def _rest(self, line: _Line) -> list[Explained]:
-        return [each for each in line.came if self._strict or each.name not in self._idle]
+    def _rest(self, played: _PlayedLink) -> list[Explained]:
+        return [each for each in played.came if self._strict or each.name not in self._idle]
 
 
 def _run(items: Sequence[Item], at: int) -> list[Frame]:

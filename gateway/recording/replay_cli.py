@@ -11,7 +11,8 @@ from typing import Final
 import attrs
 
 from fleetgate.gateway.command_line import Intermixed, seconds
-from fleetgate.gateway.fakes.options import GivenToken
+from fleetgate.gateway.fakes.options import GivenToken, add_token
+from fleetgate.gateway.printable import printable
 from fleetgate.gateway.recording.comparing import Manner
 from fleetgate.gateway.recording.live import Place, open_live
 from fleetgate.gateway.recording.options import BAD, OK, add_tls, run_work, tls_of
@@ -48,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
     how.add_argument("--match-shape", action="store_true", help="of a value only its kind counts")
     parser.add_argument("--link", type=int, action="append", default=[], metavar="N")
     parser.add_argument("--partial", action="store_true", help="of one that was cut off")
-    parser.add_argument("--token", metavar="T", help="what is shown where a token was taken out")
+    add_token(parser, metavar="T", help="what is shown where a token was taken out")
     parser.add_argument(
         "--timeout", type=seconds, default=PATIENCE, metavar="SECONDS", help="for each message"
     )
@@ -113,5 +114,5 @@ def _tell(arguments: argparse.Namespace, played: Played) -> None:
     elif difference is None:
         sys.stdout.write(f"{arguments.file}: {played.frames} frames, all as recorded\n")
     else:
-        sys.stdout.write(f"{arguments.file}: {difference}\n")
+        sys.stdout.write(printable(f"{arguments.file}: {difference}\n"))
     sys.stdout.flush()

@@ -64,8 +64,9 @@ class Witness:
         }
 
     def over(self, over: Over, time: int) -> Line:
-        """One end is over."""
+        """One end is over. What the peer gave as its reason is not kept: it may hold anything."""
         sender = self.ours if over.way == "out" else other(self.ours)
+        rule = {"rule": over.reason} if over.no_frame else {}
         return {
             "event": "over",
             "dir": over.way,
@@ -74,6 +75,7 @@ class Witness:
             "from": sender,
             "code": over.code,
             "broken": over.broken,
+            **rule,
         }
 
     def is_answer(self) -> IsAnswer:

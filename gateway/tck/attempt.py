@@ -35,6 +35,14 @@ class Target(Protocol):
         """The byte stream under a link; None where the carriage has none to give."""
         ...
 
+    async def refuse(self, status: int, within: float, after: float) -> int:
+        """Answer the upgrades of a target that dials with an HTTP status, the first of which is
+        waited for up to `within` seconds; how many have come `after` seconds later.
+
+        Raises: `Skipped`.
+        """
+        ...
+
     async def want(self, what: str, **details: str) -> bool:
         """Have the target asked to do something. False: nobody here can ask it.
 
@@ -83,6 +91,14 @@ class Attempt:
     def name(self, word: str = "run") -> str:
         """A new name, which no earlier attempt has used at this target."""
         return f"tck-{word}-{secrets.token_hex(6)}"
+
+    def only_over(self, schemes: tuple[str, ...], why: str) -> None:
+        """What follows is about targets whose address has one of these schemes, and no others.
+
+        Raises: `Elsewhere`.
+        """
+        if not self.target.address.startswith(tuple(f"{each}:" for each in schemes)):
+            raise Elsewhere(why)
 
     async def peer(self, kind: type[AnyPeer], **changes: Any) -> AnyPeer:
         """A new link to the target.

@@ -12,8 +12,9 @@ import attrs
 import trio
 
 from fleetgate.gateway.command_line import seconds
-from fleetgate.gateway.commands.asking import unwrapped
-from fleetgate.gateway.fakes.options import BadOption, settings_of
+from fleetgate.gateway.fakes.options import TOKEN_FILE, BadOption, settings_of, token_in
+from fleetgate.gateway.groups import unwrapped
+from fleetgate.gateway.printable import printable
 from fleetgate.gateway.tck import report
 from fleetgate.gateway.tck.kits import NoSuchKit, kit_of, kits_of, protocols
 from fleetgate.gateway.tck.peer import Patience
@@ -45,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         return _examine(kit_of(argv[0], argv[1]), argv[2:])
     except (NoSuchKit, BadOption) as error:
-        sys.stderr.write(f"gateway tck: {error}\n")
+        sys.stderr.write(printable(f"gateway tck: {error}\n"))
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     return USAGE
@@ -128,7 +129,11 @@ def _add_given(parser: argparse.ArgumentParser, kit: Kit) -> None:
         default = f" (default {field.default})" if field.default != "" else ""
         name = field.name.replace("_", "-")
         help = (words + default).replace("%", "%%")
-        group.add_argument(f"--{name}", metavar="VALUE", dest=f"given_{field.name}", help=help)
+        dest, either = f"given_{field.name}", group.add_mutually_exclusive_group()
+        either.add_argument(f"--{name}", metavar="VALUE", dest=dest, help=help)
+        if name.endswith("token"):
+            more: dict[str, Any] = {"dest": dest, "type": token_in, "help": TOKEN_FILE}
+            either.add_argument(f"--{name}-file", metavar="FILE", **more)
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="the same, by name"
     )
@@ -179,7 +184,7 @@ def _examine(kit: Kit, argv: Sequence[str]) -> int:
         error = unwrapped(group)
         if not isinstance(error, LinkError | AddressError | OSError):
             raise
-        sys.stderr.write(f"gateway tck: {error}\n")
+        sys.stderr.write(printable(f"gateway tck: {error}\n"))
         return CANNOT_START
 
 
@@ -200,11 +205,14 @@ async def _run(
 ) -> int:
     started = None if arguments.start is None else Started(arguments.start)
     try:
-        wants = _wants(kit, arguments, started)
-        async with open_target(kit, arguments.target, kit.options(given), wants) as target:
+        wants, patience = _wants(kit, arguments, started), _patience(arguments)
+        options = kit.options(given)
+        if kit.listens:  # a handshake is an answer, too
+            options = attrs.evolve(options, handshake_timeout=patience.within)
+        async with open_target(kit, arguments.target, options, wants) as target:
             if started is not None and not kit.listens:
                 await started.ensure()
-            runner = Runner(kit, target, given, _patience(arguments), started)
+            runner = Runner(kit, target, given, patience, started)
             results = [_said(await runner.attempt(each), arguments) for each in wanted]
     finally:
         if started is not None:
@@ -232,7 +240,7 @@ def _said(result: Result, arguments: argparse.Namespace) -> Result:
         sys.stdout.write(json.dumps(report.result_line(result)) + "\n")
     elif not arguments.junit:
         lines = report.text_of(result, frames=arguments.frames)
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.write(printable("".join(f"{line}\n" for line in lines)))
     sys.stdout.flush()
     return result
 
@@ -244,4 +252,4 @@ def _conclude(kit: Kit, arguments: argparse.Namespace, summary: Summary, code: i
     elif arguments.junit:
         sys.stdout.write(report.junit_of(kit, arguments.target, summary) + "\n")
     else:
-        sys.stdout.write(report.summary_text(summary) + "\n")
+        sys.stdout.write(printable(report.summary_text(summary) + "\n"))

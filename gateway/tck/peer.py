@@ -6,7 +6,7 @@ Every wait has a bound; what does not come in time, or comes and should not, is 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import attrs
 import trio
@@ -32,6 +32,15 @@ class Skipped(Exception):
 
 class Elsewhere(Skipped):
     """The requirement is about another carriage than the target's: nothing of it is missing."""
+
+
+@runtime_checkable
+class TwoKinds(Protocol):
+    """A link whose carriage tells text from binary."""
+
+    async def send_other(self, frame: bytes) -> None:
+        """Send a message of the kind that the link is not made of."""
+        ...
 
 
 @attrs.frozen(slots=True)
@@ -84,6 +93,17 @@ class Peer:
                 raise Elsewhere(f"this carriage has no form for the frame: {error}") from None
         if scope.cancelled_caught:
             raise Unmet("that the target reads", f"it read nothing for {self._seconds()} s")
+
+    async def send_other(self, frame: bytes) -> None:
+        """Send a message of the kind that the protocol is not made of: binary where it is text.
+
+        Raises: `Elsewhere` where the carriage has no kinds.
+        """
+        if not isinstance(self.link, TwoKinds):
+            raise Elsewhere("only WebSocket has two kinds of messages")
+        self._seen.add(self._number, True, f"a message of the other kind: {shown(frame)}")
+        with suppress(LinkBroken):
+            await self.link.send_other(frame)
 
     async def next(self, within: float | None = None) -> bytes | End | None:
         """The next frame, or the link's end; None: neither came in time."""

@@ -14,7 +14,7 @@ import trio
 from fleetgate.gateway.tck.peer import Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Kit
 from fleetgate.transports.address import parse_address
-from fleetgate.transports.api import Link, LinkError, Options
+from fleetgate.transports.api import Link, LinkError, Opening, Options
 from fleetgate.transports.open import check_address, open_dialer, open_listener
 
 ONCE_MISSED: Final = 2.0
@@ -115,6 +115,10 @@ class DialledTarget:
         if failure is not None:  # out here it comes out as it is, and in no group
             raise failure
 
+    async def refuse(self, status: int, within: float, after: float) -> int:
+        """It is not the target that dials."""
+        raise Skipped("it is the target that listens")
+
     async def stream(self, stack: AsyncExitStack) -> trio.abc.Stream | None:
         """Connect to it."""
         address = parse_address(self.address)
@@ -139,6 +143,30 @@ class AwaitedTarget:
         self._held: tuple[Link, trio.Event] | None = None
         self._came = trio.Event()
         self._missed = False
+        self._status: int | None = None
+        self._refused = 0
+
+    def judge(self, _opening: Opening) -> int | None:
+        """With which HTTP status an upgrade is answered; None: it is let in."""
+        if self._status is not None:
+            self._refused += 1
+            self._came.set()
+        return self._status
+
+    async def refuse(self, status: int, within: float, after: float) -> int:
+        """Answer upgrades with an HTTP status: how many came. The first one is waited for up to
+        `within` seconds, and `after` seconds are left to more."""
+        self._status, self._refused = status, 0
+        try:
+            with trio.move_on_after(within):
+                while not self._refused:
+                    self._came = trio.Event()
+                    await self._came.wait()
+            if self._refused:
+                await trio.sleep(after)
+            return self._refused
+        finally:
+            self._status = None
 
     async def handle(self, link: Link) -> None:
         """Hold a link until an attempt has taken it and is over, or a newer one comes."""
@@ -193,9 +221,11 @@ async def open_target(
             nursery = await stack.enter_async_context(trio.open_nursery())
             target = DialledTarget(address, options, wants, nursery)
         else:
-            listener = await stack.enter_async_context(open_listener(address, options))
+            target = AwaitedTarget(address, wants)
+            doors = attrs.evolve(options, authorize=target.judge)
+            listener = await stack.enter_async_context(open_listener(address, doors))
+            target.address = listener.addresses[0]
             nursery = await stack.enter_async_context(trio.open_nursery())
-            target = AwaitedTarget(listener.addresses[0], wants)
             nursery.start_soon(listener.serve, target.handle)
         yield target
         nursery.cancel_scope.cancel()

@@ -16,6 +16,7 @@ import trio
 from trio.testing import memory_stream_pair
 
 from fleetgate.gateway.tck.attempt import Target
+from fleetgate.gateway.tck.peer import Elsewhere, TwoKinds
 from fleetgate.transports.api import Link, LinkBroken, LinkClosed, LinkStatistics, Opening
 from fleetgate.transports.faults import Trickling
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
@@ -27,6 +28,11 @@ Change: TypeAlias = Callable[[bytes], Sequence[bytes]]
 def same(frame: bytes) -> Sequence[bytes]:
     """Nothing becomes of it."""
     return (frame,)
+
+
+def never(_frame: bytes) -> bool:
+    """Of no frame."""
+    return False
 
 
 def as_it_is(opening: Opening) -> Opening:
@@ -75,13 +81,15 @@ def nth(text: str, number: int, change: Change) -> Change:
 class Bend:
     """What a bent target does wrong. `says` bends what the target says, `hears` what it is told,
     `opens` what is known of it when a link opens;
-    `stays`: its end is never seen; `ends`: how its end looks in place of what it is; `stray`:
-    bytes that come before the end of a byte stream."""
+    `stays`: its end is never seen; `leaves`: it ends a link, in order, behind a frame of which this
+    holds; `ends`: how its end looks in place of what it is; `stray`: bytes that come before the end
+    of a byte stream."""
 
     says: Change = same
     hears: Change = same
     opens: Callable[[Opening], Opening] = as_it_is
     stays: bool = False
+    leaves: Callable[[bytes], bool] = never
     ends: Exception | None = None
     stray: bytes = b""
 
@@ -112,9 +120,12 @@ class BentLink(Link):
         self._link = link
         self._bend = bend
         self._came: deque[bytes] = deque()
+        self._left = False
 
     async def receive_some(self) -> Sequence[bytes]:
         while not self._came:
+            if self._left:
+                raise trio.EndOfChannel
             try:
                 frames = await self._link.receive_some()
             except (trio.EndOfChannel, LinkBroken):
@@ -123,7 +134,10 @@ class BentLink(Link):
                 if self._bend.ends is not None:
                     raise self._bend.ends from None
                 raise
-            self._came.extend(out for frame in frames for out in self._bend.says(frame))
+            for frame in frames:
+                if not self._left:
+                    self._came.extend(self._bend.says(frame))
+                    self._left = self._bend.leaves(frame)
         came = tuple(self._came)
         self._came.clear()
         return came
@@ -137,6 +151,11 @@ class BentLink(Link):
         bent = [out for frame in frames for out in self._bend.hears(frame)]
         if bent:
             await self._link.send_some(bent)
+
+    async def send_other(self, frame: bytes) -> None:
+        if not isinstance(self._link, TwoKinds):
+            raise Elsewhere("the bent link has no kinds")
+        await self._link.send_other(frame)
 
     async def close(self, code: int | None, reason: str = "") -> None:
         await self._link.close(code, reason)
@@ -204,6 +223,10 @@ class Bent:
         stream = await self._target.stream(stack)
         return None if stream is None else BentStream(stream, self._bend)
 
+    async def refuse(self, status: int, within: float, after: float) -> int:
+        """As the target has it."""
+        return await self._target.refuse(status, within, after)
+
     async def want(self, what: str, **details: str) -> bool:
         """As the target has it."""
         return await self._target.want(what, **details)
@@ -249,6 +272,11 @@ class Bad:
         elif self._answer is not None:
             await far.send_all(self._answer)
         return near
+
+    async def refuse(self, status: int, within: float, after: float) -> int:
+        """Nobody comes."""
+        await trio.sleep(within)
+        return 0
 
     async def want(self, what: str, **details: str) -> bool:
         """It is asked in vain."""

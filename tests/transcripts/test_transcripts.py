@@ -20,8 +20,8 @@ from fleetgate.gateway.config_entries import Entry, Grant, side_of
 from fleetgate.gateway.fakes.kodelet_runner import COMMANDS
 from fleetgate.gateway.fakes.options import GivenToken, settings_of
 from fleetgate.gateway.fakes.played import Played as Plays
-from fleetgate.gateway.fakes.sides import ALL_INPUTS
 from fleetgate.gateway.fakes.small import LOCAL, open_small
+from fleetgate.gateway.fakes.working import ALL_INPUTS
 from fleetgate.gateway.local.script import load_script
 from fleetgate.gateway.local.script_play import Stage
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
@@ -47,21 +47,28 @@ RUNS: Final[dict[str, dict[str, Any]]] = {
 
 BY_SHAPE: Final = {
     "agency": "how far a run was when its client attached is not the same each time",
-    "kodelet": "a runner's first message says where it runs",
-    "rvbox": "and so does a host's",
+    "kodelet": "a runner's first message says where it runs, and its digest holds that",
 }
-"""Workers of whose values only the kinds count, and why."""
+"""Workers of whose values only the kinds count, and why. Of the others every value does; when they
+show signs of life is not the same each time. Controllers are held to that and to the order, too."""
 
 
 def recording_of(protocol: str) -> str:
     return str(HERE / f"{protocol}.jsonl")
 
 
+def first_message(protocol: str) -> Any:
+    """The first that the recorded worker said: where it ran is in it."""
+    items = read_recording(recording_of(protocol)).items
+    return next(item.body for item in items if isinstance(item, Frame) and item.sender == "worker")
+
+
 def entry_of(protocol: str, facing: Any, listens: bool, tmp_path: Path) -> Entry:
     adapter = adapters(())[protocol]
     settings: Any = side_of(adapter, facing).settings()
     if facing == "north" and protocol == "rvbox":
-        settings = rvbox.ADAPTER.northbound.settings(client_id="host-1")
+        where = first_message(protocol)["client_hello"]["daemon_cwd"]
+        settings = rvbox.ADAPTER.northbound.settings(client_id="host-1", daemon_cwd=where)
     elif facing == "north" and protocol == "kodelet":
         bash = {"name": BASH.name, "description": BASH.description, "line": BASH.line}
         kind = kodelet.ADAPTER.northbound.settings
@@ -145,7 +152,7 @@ async def test_our_worker_keeps_to_it(
 async def test_our_controller_keeps_to_it(
     protocol: str, tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    wanted = Wanted(recording_of(protocol), "worker", token=TOKEN.value)
+    wanted = Wanted(recording_of(protocol), "worker", "strict", token=TOKEN.value)
     dials = read_part(wanted).dials
     entry = entry_of(protocol, "south", dials, tmp_path)
     place = Place(entry.address, not dials)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from fleetgate.gateway.tck.agency.daemon import (
     STATES_AT_END,
     TERMINAL,
+    Client,
     DaemonAttempt,
     type_of,
 )
@@ -118,7 +119,7 @@ async def one_end(kit: DaemonAttempt) -> None:
     "AGENCY-D-043",
     given=_ENDED,
     when="a run is started with its id",
-    expect="the error conflict: an id is never used again",
+    expect="the error conflict: an id is never used again; and the connection stays up",
     source="agency 4.2",
 )
 async def taken(kit: DaemonAttempt) -> None:
@@ -126,6 +127,7 @@ async def taken(kit: DaemonAttempt) -> None:
     run, _ = await kit.finished(client)
     id = await client.ask("start_run", run_id=run, request=kit.request(), idempotency_key="other")
     await client.refused(id, "conflict", "a second start of a run")
+    await client.expect_alive()
 
 
 @TOPIC.must(
@@ -269,6 +271,11 @@ async def left_alone(kit: DaemonAttempt) -> None:
     expect_numbers(await other.events(run), 1)
 
 
+async def _ack(client: Client, run: str, through: int) -> None:
+    id = await client.ask("ack_events", run_id=run, through_sequence=through)
+    await client.accepted(id, "ack_events")
+
+
 @TOPIC.must(
     "AGENCY-D-052",
     given=_ENDED,
@@ -281,8 +288,7 @@ async def acknowledged(kit: DaemonAttempt) -> None:
     run, events = await kit.finished(client)
     last = len(events)
     for through, wanted in ((1, 1), (MOST, last), (1, last)):
-        id = await client.ask("ack_events", run_id=run, through_sequence=through)
-        await client.accepted(id, "ack_events")
+        await _ack(client, run, through)
         expect_members(await client.listed(run), "the snapshot", acknowledgedSequence=wanted)
 
 
@@ -296,8 +302,7 @@ async def acknowledged(kit: DaemonAttempt) -> None:
 async def after_ack(kit: DaemonAttempt) -> None:
     client = await kit.greeted()
     run, _ = await kit.finished(client)
-    id = await client.ask("ack_events", run_id=run, through_sequence=MOST)
-    await client.accepted(id, "ack_events")
+    await _ack(client, run, MOST)
     await client.attach(run)
     await client.expect_quiet("no acknowledged event")
 
@@ -326,3 +331,36 @@ async def bounded(kit: DaemonAttempt) -> None:
     expect_numbers(again, floor + 1)
     if len(again) != KEPT:
         raise Unmet(f"{KEPT} events", f"{len(again)} came")
+
+
+@TOPIC.must(
+    "AGENCY-D-055",
+    given=_ENDED,
+    when="it is attached to once more",
+    expect="a snapshot as the list has it: ended, with the number of its events as latestSequence",
+    source="agency 3.2, 4.2, 4.4",
+)
+async def late_snapshot(kit: DaemonAttempt) -> None:
+    client = await kit.greeted()
+    run, events = await kit.finished(client)
+    found = await (await kit.greeted()).attach(run, after=len(events))
+    expect_members(found, "the snapshot", latestSequence=len(events))
+    if found != (wanted := await client.listed(run)):
+        raise Unmet(f"the snapshot {dumped(wanted)[:300]}", f"{dumped(found)[:300]} came")
+
+
+@TOPIC.must(
+    "AGENCY-D-056",
+    given=_ENDED,
+    when="events are acknowledged, one, all, one again, and it is attached to after each",
+    expect="snapshots whose acknowledgedSequence is the highest yet, of at most latestSequence",
+    source="agency 3.2, 4.4",
+)
+async def acknowledged_snapshot(kit: DaemonAttempt) -> None:
+    client = await kit.greeted()
+    run, events = await kit.finished(client)
+    last = len(events)
+    for through, wanted in ((1, 1), (MOST, last), (1, last)):
+        await _ack(client, run, through)
+        found = await client.attach(run, after=last)
+        expect_members(found, "the snapshot", acknowledgedSequence=wanted)

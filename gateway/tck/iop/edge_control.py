@@ -91,6 +91,34 @@ async def unanswered(kit: EdgeAttempt) -> None:
             expect_equal((answer.request_id, answer.error), (id, "timeout"), "the answer")
 
 
+@TOPIC.must(
+    "IOP-E-208",
+    given=_UP,
+    when="two control clients ask with the same request_id, and the node answers the second first",
+    expect="two questions at the node under ids of their own, and each answer at its own caller",
+    source="iop 1, Sessions and commands",
+)
+async def same_id_twice(kit: EdgeAttempt) -> None:
+    kit.only_over(("grpc", "grpcs"), "only over gRPC does each client have a connection of its own")
+    node, id = await kit.node(), kit.name("q")
+    named = {"gateway.node": node.id}
+    calls, questions = list[Call](), list[w.NodeCommandRequest]()
+    for _ in range(2):
+        asked = w.NodeCommandRequest(id, USAGE, kit.given.adapter, metadata=named)
+        calls.append(await kit.call("Command", asked))
+        questions.append(await node.until(w.NodeCommandRequest, lambda _: True))
+    if questions[0].request_id == questions[1].request_id:
+        raise Unmet("two ids at the node", f"both are {questions[0].request_id!r}")
+    for number in (1, 0):
+        status = w.AgentUsageStatus(f"raw-{number}")
+        question = questions[number].request_id
+        await node.say(w.NodeCommandResponse(question, USAGE, usage_status=status))
+    for number, call in enumerate(calls):
+        answer = await call.answer(w.NodeCommandResponse)
+        expect_equal((answer.request_id, answer.error), (id, ""), "request_id and error")
+        expect_equal(answer.usage_status, w.AgentUsageStatus(f"raw-{number}"), "usage_status")
+
+
 async def _news(call: Call, type: str, node: str) -> w.EdgeNodeEvent:
     event = await call.until(w.EdgeNodeEvent, lambda it: (it.type, it.node_id) == (type, node))
     if not event.event_id:

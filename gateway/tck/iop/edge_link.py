@@ -14,7 +14,7 @@ from fleetgate.gateway.tck.iop.talk import (
     expect_equal,
     now,
 )
-from fleetgate.gateway.tck.peer import Elsewhere, Unmet
+from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
@@ -191,7 +191,7 @@ async def too_large(kit: EdgeAttempt) -> None:
         raise Unmet("the status RESOURCE_EXHAUSTED, or close 1009", end.text)
 
 
-@TOPIC.should(
+@TOPIC.must(
     "IOP-E-012",
     given=_NEW,
     when="a text message comes",
@@ -199,8 +199,7 @@ async def too_large(kit: EdgeAttempt) -> None:
     source="iop 1, Registration and link",
 )
 async def text(kit: EdgeAttempt) -> None:
-    if not kit.target.address.startswith(("ws:", "wss:")):
-        raise Elsewhere("only WebSocket has text messages")
+    kit.only_over(("ws", "wss"), "only WebSocket has text messages")
     node = await kit.peer(Node, binary=False)
     await node.send(b"hello")
     came = await node.over()

@@ -8,7 +8,7 @@ import attrs
 
 from fleetgate.gateway.tck.iop.node import NodeAttempt
 from fleetgate.gateway.tck.iop.talk import TERMINAL, expect_equal
-from fleetgate.gateway.tck.peer import Unmet
+from fleetgate.gateway.tck.peer import Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.protocols.iop import wire as w
 
@@ -35,12 +35,16 @@ async def run(kit: NodeAttempt) -> None:
     types = [event.type for event in heard]
     if types[0] != "start" or types[-1] != "complete" or set(types[1:-1]) - {"delta"}:
         raise Unmet("start, deltas and complete", f"they are {types}")
-    times = [event.timestamp for event in heard]
-    if times != sorted(times) or not times[0]:
-        raise Unmet("times that do not go back, and none that is 0", f"they are {times}")
+    _expect_times(heard)
     for message in await edge.rest():
         if isinstance(message, w.RunEvent) and message.run_id == request.run_id:
             raise Unmet("nothing after complete", f"this came: {edge.last[:300]}")
+
+
+def _expect_times(events: list[w.RunEvent]) -> None:
+    times = [event.timestamp for event in events]
+    if times != sorted(times) or not times[0]:
+        raise Unmet("times that do not go back, and none that is 0", f"they are {times}")
 
 
 @TOPIC.must(
@@ -224,6 +228,26 @@ async def usage(kit: NodeAttempt) -> None:
 
 
 @TOPIC.must(
+    "IOP-N-118",
+    given=_UP,
+    when="a command comes twice in one write, with the same request_id",
+    expect='two responses with that request_id: the second is "duplicate request id", unless the '
+    "first had been answered by then; and another command is answered",
+    source="iop 1, Runs: request_id",
+)
+async def same_id_twice(kit: NodeAttempt) -> None:
+    edge, id = await kit.registered(), kit.name("q")
+    asked = w.NodeCommandRequest(id, USAGE, kit.given.adapter, kit.given.run_target)
+    await edge.say(asked, asked)
+    for _ in range(2):
+        answer = await edge.until(w.NodeCommandResponse, lambda _: True)
+        expect_equal(answer.request_id, id, "request_id")
+    await edge.say(attrs.evolve(asked, request_id=f"{id}-2"))
+    answer = await edge.until(w.NodeCommandResponse, lambda _: True)
+    expect_equal(answer.request_id, f"{id}-2", "request_id")
+
+
+@TOPIC.must(
     "IOP-N-112",
     given="a run with a timeout_sec of 1 that goes on",
     when="the second has gone by",
@@ -294,3 +318,40 @@ async def resumed(kit: NodeAttempt) -> None:
     await edge.say(w.CancelRequest(request.run_id))
     heard = await edge.events(request.run_id)
     expect_equal(heard[-1].type, "cancelled", "the last event")
+
+
+@TOPIC.must(
+    "IOP-N-116",
+    given=_WORKING,
+    when="it is cancelled",
+    expect="events whose times do not go back, cancelled among them",
+    source="iop 1, Runs",
+)
+async def times_cancelled(kit: NodeAttempt) -> None:
+    edge = await kit.registered()
+    request = await kit.run(edge, kit.given.hold_prompt)
+    heard = [await edge.event(request.run_id)]
+    while heard[-1].type == "start":
+        heard.append(await edge.event(request.run_id))
+    await edge.say(w.CancelRequest(request.run_id))
+    if heard[-1].type not in TERMINAL:
+        heard += await edge.events(request.run_id)
+    if heard[-1].type != "cancelled":
+        raise Skipped(f"it ended as {heard[-1].type} before it was cancelled: give --hold-prompt")
+    _expect_times(heard)
+
+
+@TOPIC.must(
+    "IOP-N-117",
+    given="a run with a timeout_sec of 1 that goes on",
+    when="it ends with error",
+    expect="events whose times do not go back, error among them",
+    source="iop 1, Runs",
+)
+async def times_of_error(kit: NodeAttempt) -> None:
+    edge = await kit.registered()
+    request = await kit.run(edge, kit.given.hold_prompt, timeout_sec=1)
+    heard = await edge.events(request.run_id)
+    if heard[-1].type != "error":
+        raise Skipped(f"it ended as {heard[-1].type} before its time: give --hold-prompt")
+    _expect_times(heard)

@@ -269,6 +269,33 @@ async def bare(kit: Kit) -> None:
     await peer.expect_gone(bare=True)
 
 
+@_SHARED.should(
+    "018",
+    given=_UP,
+    when="a text message has bytes in a string that are no UTF-8",
+    expect="that it is a message all the same",
+    source="kodelet 3: invalid UTF-8 in a text message",
+)
+async def no_utf8(kit: Kit) -> None:
+    peer = await kit.established()
+    await peer.send(_request('"a"', ',"params":{"a":"?"}').encode().replace(b"?", b"\xff\xfe"))
+    await peer.refused("a", NO_METHOD, "a method that nobody has")
+    await peer.expect_alive()
+
+
+@_SHARED.must(
+    "019",
+    given=_UP,
+    when="a request comes as a binary message",
+    expect=_ENDS,
+    source="kodelet 3: a binary message; 15.9",
+)
+async def binary(kit: Kit) -> None:
+    peer = await kit.established()
+    await peer.send_other(_request('"a"').encode())
+    await peer.expect_gone()
+
+
 def envelope_of(prefix: str) -> Topic:
     """The requirements for one side."""
     return _SHARED.of(prefix)

@@ -165,6 +165,8 @@ class PlaneAttempt(Attempt):
         """
         run = self.name()
         details = {"runner": runner.id, "run": run, "conv": conversation or f"c-{run}"}
+        # Notifications are no queue: a heartbeat may be taken in behind what is asked for after it.
+        runner.kept += await runner.rest()
         able = await self.want("open", **details)
         request = await self._wanted(runner, "run.open", "open", able=able)
         return request, request["params"].get("runId", "")

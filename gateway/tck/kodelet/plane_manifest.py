@@ -16,11 +16,6 @@ from fleetgate.gateway.tck.requirement import Topic
 
 TOPIC: Final = Topic("manifest")
 
-STATUSES: Final = ("submitted", "dismissed", "timeout", "unavailable")
-
-_READY: Final = "a runner that is ready"
-_OPEN: Final = "a runner with an open run"
-
 
 @TOPIC.must(
     "KODELET-C-304",

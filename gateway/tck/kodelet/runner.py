@@ -84,6 +84,12 @@ class ControlPlane(RpcPeer):
         await self.yes(registration, self.granted(interval))
         return registration["params"]
 
+    async def ready(self) -> None:
+        """The runner's first heartbeat, before which no control plane asks for a run (9.1): the
+        runner may not have taken in yet that it is registered. It is kept."""
+        while not any(message["method"] == "runner.heartbeat" for message in self.kept):
+            await self._take("the first heartbeat")
+
     async def heartbeat(self, *runs: str) -> Any:
         """The params of the first heartbeat that reports these runs."""
         for _ in range(100):
@@ -112,6 +118,13 @@ class ControlPlane(RpcPeer):
         """Call a tool; the id of the request."""
         params: dict[str, Any] = {"runId": run, "toolCallId": call, "name": tool, "input": {}}
         return await self.ask("tool.execute", {**params, **members})
+
+    async def working(self, run: str, tool: str, call: str = "t1") -> str:
+        """Call a tool that goes on, and leave it the time to begin: requests are no queue, and one
+        that comes behind it may overtake it. The id of the request."""
+        id = await self.execute(run, tool, call)
+        self.kept += await self.rest()
+        return id
 
     async def dispatch(self, run: str, event: str, **members: object) -> str:
         """Tell of an event; the id of the request."""
@@ -148,6 +161,7 @@ class RunnerAttempt(Attempt):
         """A runner that is registered."""
         plane = await self.arrive()
         await plane.register(interval)
+        await plane.ready()
         return plane
 
     async def running(self, interval: int = INTERVAL) -> tuple[ControlPlane, str]:

@@ -18,14 +18,7 @@ from fleetgate.gateway.tck.requirement import Topic
 
 TOPIC: Final = Topic("events")
 
-SLOTS: Final = 64
-"""Requests that are worked on at a time."""
-
-CANCELED: Final = "context canceled"
-TOO_LARGE: Final = "result_too_large"
-
 _OPEN: Final = "an open run"
-_WORKING: Final = "an open run with a call that goes on"
 
 
 @TOPIC.must(

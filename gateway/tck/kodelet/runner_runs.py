@@ -162,7 +162,8 @@ async def taken(kit: RunnerAttempt) -> None:
     "KODELET-R-207",
     given=_OPEN,
     when="it is closed, and closed again",
-    expect=f'"result":null, then the error {STALE} with the reason {NOT_ACTIVE}',
+    expect=f'"result":null, then the error {STALE} with the reason {NOT_ACTIVE}; the connection '
+    "stays up",
     source="kodelet 9.2, 15.5",
 )
 async def closed(kit: RunnerAttempt) -> None:
@@ -170,6 +171,7 @@ async def closed(kit: RunnerAttempt) -> None:
     await plane.close_run(run)
     id = await plane.ask("run.close", {"runId": run})
     await plane.refused(id, STALE, "a second run.close", reason=NOT_ACTIVE)
+    await plane.expect_alive()
 
 
 @TOPIC.must(
@@ -265,7 +267,9 @@ async def _opening(kit: RunnerAttempt) -> tuple[ControlPlane, str, str, str]:
     """A run whose opening takes a while: its id, its conversation, the id of run.open."""
     conversation = kit.told("slow-conversation", "a run that opens slowly") + kit.name("c")
     plane, run = await kit.established(SHORT), kit.name()
-    return plane, run, conversation, await plane.open(run, conversation)
+    id = await plane.open(run, conversation)
+    await plane.heartbeat(run)  # it has begun: what comes behind it might overtake it
+    return plane, run, conversation, id
 
 
 @TOPIC.must(
@@ -277,7 +281,6 @@ async def _opening(kit: RunnerAttempt) -> tuple[ControlPlane, str, str, str]:
 )
 async def opening(kit: RunnerAttempt) -> None:
     plane, run, conversation, id = await _opening(kit)
-    await plane.heartbeat(run)
     early = await plane.dispatch(run, "agent.start")
     await plane.refused(early, UNAVAILABLE, "a call in a run that opens")
     second = await plane.open(kit.name(), conversation)
@@ -324,7 +327,7 @@ async def abandoned(kit: RunnerAttempt) -> None:
 async def closed_twice(kit: RunnerAttempt) -> None:
     tool = kit.told("stubborn-tool", "a tool that ignores its cancellation for a while")
     plane, run = await kit.running()
-    await plane.execute(run, tool)
+    await plane.working(run, tool)
     ids = [await plane.ask("run.close", {"runId": run}) for _ in range(2)]
     answers = [await plane.answer(id, "the answer to run.close") for id in ids]
     for answer in answers:

@@ -20,6 +20,11 @@ from fleetgate.gateway.tck.requirement import Topic
 
 TOPIC: Final = Topic("session")
 
+UNAUTHORIZED: Final = 401
+
+AGAIN: Final = 5.0
+"""Seconds in which a runner that tries again has done so: behind a registration it pauses for 1."""
+
 _NEW: Final = "a runner that dials"
 _UP: Final = "a runner that is registered"
 
@@ -319,3 +324,20 @@ async def _next(plane: ControlPlane, *runs: str) -> Any:
     """The second heartbeat from here on, for the first may have been under way."""
     await plane.request("runner.heartbeat")
     return await plane.heartbeat(*runs)
+
+
+@TOPIC.should(
+    "KODELET-R-116",
+    given="a runner that was registered, and whose link was lost",
+    when=f"its next upgrade is answered with {UNAUTHORIZED}",
+    expect=f"that it does not dial again, at least for {AGAIN:g} s",
+    source="kodelet 2.4; section 17, Runner",
+    ends=True,
+)
+async def refused_for_good(kit: RunnerAttempt) -> None:
+    plane = await kit.established()
+    await plane.close(None)
+    came = await kit.target.refuse(UNAUTHORIZED, kit.patience.arrive, AGAIN)
+    if came != 1:
+        times = f"it came {came} times" if came else "it did not come at all"
+        raise Unmet(f"one upgrade, answered with {UNAUTHORIZED}", times)

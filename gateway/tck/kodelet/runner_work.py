@@ -104,7 +104,7 @@ async def updates(kit: RunnerAttempt) -> None:
 async def _working(kit: RunnerAttempt) -> tuple[Any, str, str]:
     tool = kit.told("hold-tool", "a tool that goes on until it is cancelled")
     plane, run = await kit.running()
-    return plane, run, await plane.execute(run, tool)
+    return plane, run, await plane.working(run, tool)
 
 
 @TOPIC.must(
@@ -150,7 +150,7 @@ async def cancelled_with_run(kit: RunnerAttempt) -> None:
     await plane.refused(id, UNAVAILABLE, "a call in a run that was cancelled")
     await plane.close_run(run)
     await plane.opened(second := kit.name())
-    id = await plane.execute(second, kit.given.hold_tool)
+    id = await plane.working(second, kit.given.hold_tool)
     await plane.close_run(second)
     await plane.refused(id, UNAVAILABLE, "a call in a run that was closed")
 

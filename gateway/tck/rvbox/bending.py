@@ -35,6 +35,18 @@ def _part(envelope: w.Envelope, kind: type[Any]) -> Any:
     return event if isinstance(event, kind) else None
 
 
+def is_a(kind: type[Any]) -> Callable[[bytes], bool]:
+    """Whether a frame carries a payload, or an event, of this kind."""
+
+    def look(frame: bytes) -> bool:
+        try:
+            return _part(codec.decode(frame), kind) is not None
+        except RemoteProtocolError:
+            return False
+
+    return look
+
+
 def change(
     kind: type[Any], *, session: str | None = None, generation: int | None = None, **members: Any
 ) -> Change:

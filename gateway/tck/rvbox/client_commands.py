@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from fleetgate.gateway.tck.peer import Unmet
+from fleetgate.gateway.tck.peer import Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, expect_exit, runs
 from fleetgate.gateway.tck.rvbox.talk import digest, expect_code
@@ -14,6 +14,9 @@ from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
 TOPIC: Final = Topic("commands")
+
+MOST: Final = 1000
+"""Commands with which a host is filled: a larger one is not."""
 
 SECOND: Final = 1_000_000_000
 
@@ -201,3 +204,27 @@ async def buried(kit: HostAttempt) -> None:
         immutable_request_sha256=digest("other"),
     )
     expect_code(await server.answer(other), Code.CONFLICT)
+
+
+@TOPIC.must(
+    "RVBOX-C-048",
+    given="a host with an open session, which has nothing to do",
+    when="one command more is dispatched than it has said in hello to have room for",
+    expect="CommandAccepted for all; rejected with QUEUE_FULL is the last one, and no other",
+    source="rvbox 1, Commands: QUEUE_FULL",
+)
+async def filled(kit: HostAttempt) -> None:
+    server = await kit.arrive()
+    hello = await server.welcome()
+    await server.reconcile()
+    room = hello.max_running_commands + hello.max_queued_commands
+    if room > MOST:
+        raise Skipped(f"it has room for {room} commands, more than {MOST}")
+    for _ in range(room):
+        await server.accepted(await server.dispatch(spec=kit.spec(kit.given.hold_line)))
+    answer = await server.answer(await server.dispatch(spec=kit.spec(kit.given.hold_line)))
+    if answer.accepted:
+        raise Unmet(f"that command {room + 1} is rejected", "it is accepted")
+    expect_code(answer, Code.QUEUE_FULL)
+    await server.settle()
+    await server.reconcile()

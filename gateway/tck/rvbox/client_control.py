@@ -79,13 +79,14 @@ async def bad_signals(kit: HostAttempt) -> None:
     await server.expect_report(Code.CONFLICT, uuid)
     await server.say(w.SignalCommand(uuid, 1, 99))
     await server.expect_report(Code.INVALID_ARGUMENT, uuid)
+    await server.settle()
 
 
 @TOPIC.must(
     "RVBOX-C-037",
     given=_RUNS,
     when="it is dispatched in a higher revision",
-    expect="accepted in that one, which signals must name from then on",
+    expect="accepted in that one, which signals must name from then on; the session goes on",
     source="rvbox 1, Commands: higher revision",
 )
 async def readdressed(kit: HostAttempt) -> None:
@@ -95,6 +96,7 @@ async def readdressed(kit: HostAttempt) -> None:
     await server.accepted(again)
     await server.say(w.SignalCommand(first.issue_uuid, 1, w.SignalKind.TERMINATE))
     await server.expect_report(Code.CONFLICT, first.issue_uuid)
+    await server.settle()
 
 
 @TOPIC.must(
@@ -110,13 +112,15 @@ async def nobody(kit: HostAttempt) -> None:
     await server.expect_report(Code.NOT_FOUND, uuid)
     await server.say(w.StdinWrite(uuid, 1, b"x"))
     await server.expect_report(Code.NOT_FOUND, uuid)
+    await server.settle()
 
 
 @TOPIC.must(
     "RVBOX-C-039",
     given="a command with open_stdin",
     when="write 1 comes, 1 again, and then 3",
-    expect="a stdin_ack through 1, nothing for the repeat, and AgentError OUT_OF_ORDER for the gap",
+    expect="a stdin_ack through 1, neither it nor an error for the repeat, AgentError OUT_OF_ORDER "
+    "about the gap, and the session goes on",
     source="rvbox 1, Commands: Stdin",
 )
 async def written(kit: HostAttempt) -> None:
@@ -127,8 +131,14 @@ async def written(kit: HostAttempt) -> None:
     ack = await server.until(w.CommandEvent, lambda each: isinstance(each.event, w.StdinAck))
     if ack.event != w.StdinAck(1):
         raise Unmet("a stdin_ack through 1", f"{ack.event} came")
-    await server.say(write, w.StdinWrite(dispatch.issue_uuid, 3, b"y"))
+    await server.say(write)
+    for heard in await server.settle():
+        event = heard.event if isinstance(heard, w.CommandEvent) else heard
+        if isinstance(event, w.StdinAck | w.AgentError):
+            raise Unmet("nothing for the repeat", f"{event!r:.200} came")
+    await server.say(w.StdinWrite(dispatch.issue_uuid, 3, b"y"))
     await server.expect_report(Code.OUT_OF_ORDER, dispatch.issue_uuid)
+    await server.settle()
 
 
 @TOPIC.must(
@@ -143,3 +153,4 @@ async def shut(kit: HostAttempt) -> None:
     dispatch = await kit.holding(server)
     await server.say(w.StdinWrite(dispatch.issue_uuid, 1, b"x"))
     await server.expect_report(Code.INVALID_ARGUMENT, dispatch.issue_uuid)
+    await server.settle()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from typing import Final
+
+import attrs
 
 from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
-from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, Server, expect_exit
+from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, Server, expect_exit, runs
 from fleetgate.gateway.tck.rvbox.talk import digest
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
@@ -141,8 +144,32 @@ async def scripted(kit: HostAttempt) -> None:
 )
 async def expired(kit: HostAttempt) -> None:
     server = await kit.opened()
-    soon = kit.clock() + 2 * SECOND
+    # The host has a clock of its own, and the wall's may have been set since the kit began.
+    soon = max(kit.clock(), time.time_ns()) + 2 * SECOND
     spec = w.ExecutionSpec(w.ScriptRef(1, digest()))
     dispatch = await server.dispatch(spec=spec, queue_expiry_time=soon)
     await server.accepted(dispatch)
     expect_exit(await server.events(dispatch), Lifecycle.EXPIRED)
+
+
+@TOPIC.must(
+    "RVBOX-C-047",
+    given="a command that runs and goes on, and one that ended and is not acknowledged",
+    when="both are dispatched again on the next link, the same uuid and digest",
+    expect="accepted again, and executed once: no second RUNNING",
+    source="rvbox 1, Commands: same uuid, same hash, known",
+)
+async def known_again(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    ended, _ = await kit.done(server)
+    going = await kit.holding(server)
+    server = await kit.again(server)
+    await server.snapshot()
+    await server.conclude()
+    await server.settle()  # what is not acknowledged has come again
+    for known in (going, ended):
+        again = attrs.evolve(known, target_session_generation=server.generation)
+        await server.say(again)
+        await server.accepted(again)
+        if any(isinstance(each, w.CommandEvent) and runs(each) for each in await server.settle()):
+            raise Unmet("that it is executed once", "RUNNING came again")

@@ -7,7 +7,17 @@ from typing import Final
 from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.gateway.tck.rvbox.host import HostAttempt
-from fleetgate.gateway.tck.rvbox.talk import GARBAGE, STALE, V1, VIOLATION, digest, new_uuid
+from fleetgate.gateway.tck.rvbox.talk import (
+    GARBAGE,
+    LIMIT,
+    STALE,
+    TEXT,
+    TOO_LARGE,
+    V1,
+    VIOLATION,
+    digest,
+    new_uuid,
+)
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
@@ -194,3 +204,32 @@ async def reconciled_again(kit: HostAttempt) -> None:
     server = await kit.opened()
     await server.reconcile()
     await kit.done(server)
+
+
+@TOPIC.must(
+    "RVBOX-C-013",
+    given=_OPEN,
+    when="a text message comes",
+    expect="close 1003",
+    source="rvbox 1, Carriage",
+)
+async def text(kit: HostAttempt) -> None:
+    kit.only_over(("ws", "wss"), "only WebSocket has text messages")
+    server = await kit.opened()
+    await server.send_other(b"hello")
+    await server.expect_end(TEXT)
+
+
+@TOPIC.must(
+    "RVBOX-C-014",
+    given=_OPEN,
+    when="a message of more than 1 MiB comes",
+    expect="close 1009",
+    source="rvbox 1, Carriage",
+)
+async def too_large(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    error = w.AgentError(w.ControlError(Code.INTERNAL, "x" * (LIMIT + 1)))
+    envelope = w.Envelope(server.session, server.generation, error)
+    await server.send(codec.encode(envelope)[: LIMIT + 1])
+    await server.expect_end(TOO_LARGE)

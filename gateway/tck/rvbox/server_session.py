@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fleetgate.gateway.tck.peer import Elsewhere, Unmet
+from fleetgate.gateway.tck.peer import Unmet
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.gateway.tck.rvbox.client import Client, ServerAttempt, told
 from fleetgate.gateway.tck.rvbox.talk import (
@@ -242,8 +242,7 @@ async def lenient(kit: ServerAttempt) -> None:
     source="rvbox 1, Carriage",
 )
 async def text(kit: ServerAttempt) -> None:
-    if not kit.target.address.startswith(("ws:", "wss:")):
-        raise Elsewhere("only WebSocket has text messages")
+    kit.only_over(("ws", "wss"), "only WebSocket has text messages")
     client = await kit.peer(Client, binary=False)
     await client.send(b"hello")
     await client.expect_end(TEXT)

@@ -15,6 +15,7 @@ from fleetgate.core.errors import InvalidArgument, RunNotFound
 from fleetgate.gateway.fakes import (
     AgencyClient,
     AgencyDaemon,
+    BadOption,
     CannotStart,
     NotOpen,
     NotSeen,
@@ -105,6 +106,10 @@ async def test_links_go_wrong_on_request_and_frames_are_put_on_the_wire(pair: Pa
     assert (await pair.host.expect("frame", dir="in", name=""))["rule"]
     with pytest.raises(InvalidArgument, match="a probability from 0 to 1"):
         await pair.server.fault(corrupt=2.0)
+    with pytest.raises(BadOption, match=r"drop_aftr: .* did you mean drop_after\?"):
+        await pair.server.fault(drop_aftr=1)  # type: ignore[call-arg]
+    with pytest.raises(InvalidArgument, match=r"fram: .* did you mean frame\?"):
+        await pair.server.expect("fram")
     assert data_members(b"\0") == {"data_base64": "AA=="}
 
 

@@ -33,13 +33,14 @@ def test_specs_are_read(specs: list[str], faults: list[Faults]) -> None:
         ("drop_after", "drop_after: expected a whole number, got ''"),
         ("drop_after=x", "expected a whole number"),
         ("drop_after=0", "drop_after is at least 1, not 0"),
-        ("delay_ms=-1", "delay_ms is 0 or more"),
+        ("delay_ms=-1", "delay_ms is 0 to 86400000"),
         ("corrupt=2", "corrupt is a probability from 0 to 1, not 2.0"),
         ("corrupt=nan", "corrupt is a probability"),
         ("corrupt=much", "expected a probability"),
         ("half_open=maybe", "half_open: expected true or false"),
         ("corrupt=1,dir=up", "dir: expected in, out or both"),
         ("corrupt=1,corrupt=0", "corrupt: it is there twice"),
+        ("dir=in", "dir: it says which way a fault strikes, and there is none beside it"),
     ],
 )
 def test_a_bad_spec_is_refused_with_what_is_wanted(spec: str, said: str) -> None:
@@ -56,3 +57,5 @@ def test_two_directions_for_all_are_one_too_many() -> None:
 def test_an_operation_has_the_names_of_the_links_faults() -> None:
     assert Fault(dir="in", reorder=0.5).faults() == Faults(reorder=0.5, direction="in")
     assert Fault().faults() == Faults()
+    with pytest.raises(ValueError, match="there is none beside it"):
+        Fault(dir="out").faults()

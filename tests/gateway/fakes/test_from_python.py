@@ -48,7 +48,7 @@ def test_each_form_of_an_option_reaches_the_fake(tmp_path: Path) -> None:
         ("agency-client", {"socket": "s", "seed": "x"}, "--seed: invalid int value"),
         ("agency-client", {"socket": "s", "fault": ["dropafter=1"]}, "did you mean drop_after?"),
         ("agency-client", {"socket": "s", "set": {"nothing": 1}}, "no setting has this name"),
-        ("agency-daemon", {"socket": "s", "script": [{"match": "("}]}, r"when\.0"),
+        ("agency-daemon", {"socket": "s", "script": [{"match": "("}]}, r"when\[1\]"),
         ("agency-daemon", {"socket": "s", "script": "/nowhere.toml"}, "nowhere"),
         (
             "rvbox-client",
@@ -66,5 +66,5 @@ def test_a_script_is_made_of_rules() -> None:
     script = script_of_rules([{"match": "x", "do": [{"text": "y"}, {"finish": {"exit": 1}}]}])
     assert len(script.rules[0].steps) == 2
     assert script_of_rules(ECHO) is ECHO
-    with pytest.raises(BadOption, match=r"when\.0\.do\.0.*did you mean text\?"):
+    with pytest.raises(BadOption, match=r"when\[1\]\.do\[1\].*did you mean text\?"):
         script_of_rules([{"match": "x", "do": [{"txet": "y"}]}])

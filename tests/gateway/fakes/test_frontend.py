@@ -34,7 +34,7 @@ from fleetgate.transports.faults import Faults
 HELLO = {"prompt": "hello"}
 
 
-class Recorder(LineWriter):
+class Kept(LineWriter):
     """Keeps what would be written."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Desk:
 
     hub: Hub
     worker: HandWorker
-    out: Recorder
+    out: Kept
     pen: int
     served: trio.Event = attrs.field(factory=trio.Event)
     count: int = 0
@@ -107,7 +107,7 @@ async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
         small = Small(hub, house, TrioClock(), nursery)
         worker = HandWorker(hub, worker_info())
         await worker.join()
-        desk = Desk(hub, worker, Recorder(), pen)
+        desk = Desk(hub, worker, Kept(), pen)
         suffer = desk.faults.append
         own: dict[type[Any], Any] = {ops.Ack: desk.begin} if request.param == "own" else {}
         performer = Performer(small, desk.out, suffer=suffer, own=own)
@@ -149,6 +149,29 @@ async def test_the_same_start_is_ok_and_another_a_conflict(desk: Desk) -> None:
     assert (await desk.ask("start", run="r", input=HELLO))["ok"]
     refused = await desk.ask("start", run="r", input={"prompt": "other"})
     assert refused["error"]["code"] == "conflict"
+
+
+async def test_a_run_goes_to_the_worker_that_is_named_and_waits_for_it(desk: Desk) -> None:
+    other = HandWorker(desk.hub, worker_info("other"))
+    await other.join()
+    for number in range(4):
+        assert (await desk.ask("start", run=f"r{number}", input=HELLO, worker="other"))["ok"]
+    await wait_all_tasks_blocked()
+    assert len(other.port.orders) == 4
+    assert (await desk.ask("start", run="w", input=HELLO, worker="pool/w"))["ok"]
+    await wait_all_tasks_blocked()
+    assert len(desk.worker.port.orders) == 1
+    assert (await desk.ask("start", run="w", input=HELLO, worker="other"))["error"][
+        "code"
+    ] == "conflict"
+    other.leave()
+    assert (await desk.ask("start", run="later", input=HELLO, worker="other"))["ok"]
+    assert (await desk.ask("status", run="later"))["state"] == "queued"
+    await other.join()
+    await wait_all_tasks_blocked()
+    assert (await desk.ask("status", run="later"))["worker"] == "other"
+    refused = await desk.ask("start", run="none", input=HELLO, worker="none")
+    assert refused["error"]["code"] == "worker_not_found"
 
 
 async def test_operations_reach_the_worker(desk: Desk) -> None:
@@ -208,7 +231,7 @@ async def test_unknown_runs_and_workers_are_refused_and_nothing_ends(desk: Desk)
     assert (await desk.ask("raw", text="x"))["ok"]
     await desk.give(b"no json")
     assert (await desk.answer(None))["error"]["code"] == "invalid_argument"
-    assert (await desk.ask("workers"))["workers"][0]["worker"] == "pool/w"
+    assert (await desk.ask("workers"))["workers"][0]["worker"] == "w"
     assert (await desk.ask("usage"))["accounts"][0]["provider"] == "claude"
 
 
@@ -216,6 +239,20 @@ async def test_waiting_ends_at_its_time(desk: Desk) -> None:
     await desk.ask("start", run="r", input=HELLO)
     refused = await desk.ask("wait", run="r", timeout_ms=1)
     assert refused["error"]["code"] == "unavailable"
+
+
+async def test_numbers_that_no_event_has_are_refused(desk: Desk) -> None:
+    await desk.ask("start", run="r", input=HELLO)
+    last = (await desk.ask("status", run="r"))["last_seq"]
+    for op, members in (
+        ("follow", {"after": -1}),
+        ("ack", {"through": -1}),
+        ("ack", {"through": last + 1}),
+    ):
+        assert (await desk.ask(op, run="r", **members))["error"]["code"] == "invalid_argument"
+    assert (await desk.ask("ack", run="r", through=last))["ok"]
+    # Those to come are above the last.
+    assert (await desk.ask("follow", run="r", after=last + 1))["ok"]
 
 
 async def test_quit_is_answered_and_ends_it(desk: Desk) -> None:

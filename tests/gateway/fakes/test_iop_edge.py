@@ -23,14 +23,18 @@ def test_help_names_its_times_and_no_table_of_the_settings() -> None:
 
 
 def test_a_token_names_its_node_or_its_digest_does() -> None:
-    named, unnamed = nodes_of(["secret=node-1", "secret"])
+    (named,), (unnamed,) = nodes_of(["secret=node-1"]), nodes_of(["secret"])
     assert (named.id, named.token.read()) == ("node-1", "secret")
     assert unnamed.id == "node-2bb80d537b1d"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(["a=n", "b=n"], "two tokens have the node id n"), (["=n"], "got no token")],
+    [
+        (["a=n", "b=n"], "two tokens have the node id n"),
+        (["=n"], "got no token"),
+        (["t=a", "t=b"], "given to a and to b"),
+    ],
 )
 def test_tokens_that_make_no_sense(words: list[str], said: str) -> None:
     with pytest.raises(BadOption, match=said):
@@ -61,7 +65,7 @@ def test_a_node_is_sent_its_configuration_and_runs_what_it_names(
     edge = fakes("iop-edge", "--listen", "grpc://127.0.0.1:0", *words)
     url = edge.until(event="ready")["address"]
     fakes("iop-node", "--connect", url, "--token", "t", "--exec")
-    assert edge.until(event="worker", state="ready")["worker"] == "nodes/n1"
+    assert edge.until(event="worker", state="ready")["worker"] == "n1"
     labels = {"adapter": "cli", "target": "shout"}
     edge.tell(op="start", id="1", run="a", input={"prompt": "aloud"}, labels=labels)
     edge.tell(op="follow", id="2", run="a")

@@ -50,6 +50,16 @@ def test_a_command_is_really_executed(edge: Any) -> None:
     assert (run["state"], run["outcome"]["exit_code"]) == ("failed", 3)
 
 
+@pytest.mark.parametrize("edge", [("--exec",)], indirect=True)
+def test_a_tool_is_refused_in_words_of_a_fake(edge: Any) -> None:
+    run = ended(edge, input={"tool": "bash", "arguments": {"command": "ls"}})
+    assert run["state"] == "failed"
+    assert run["outcome"]["message"] == (
+        "unsupported_input: expected prompt or shell input, which is what this iop-node takes; tool"
+        " input came; send it the former, or start it without --exec: then it plays whatever comes"
+    )
+
+
 SCRIPT = """
 [[when]]
 match = "may I"

@@ -697,8 +697,14 @@ async def test_an_id_that_is_under_way_is_not_taken_again(
     await bench.open(runner)
     bench.give("tool", "4", run="run_x", call="t1", tool="sleep")
     await runner.said()
-    code, message = await bench.refused("tool", "4", run="run_x", call="t2", tool="sleep")
-    assert (code, "id" in message) == ("invalid_argument", True)
+    for op, members in (
+        ("tool", {"run": "run_x", "call": "t2", "tool": "sleep"}),
+        ("run", {"run": "run_x"}),
+        ("runners", {}),
+        ("abort", {"reason": "4"}),
+    ):
+        code, message = await bench.refused(op, "4", **members)
+        assert (code, "id" in message) == ("invalid_argument", True)
 
 
 @pytest.mark.parametrize("given", [{"x": float("nan")}, {"x": "y" * (5 << 20)}])

@@ -74,7 +74,7 @@ def everything_that_can_be_asked(plane: Any, runner: str) -> None:
         (["--listen", "127.0.0.1"], "--listen: expected HOST:PORT or a URL, got '127.0.0.1'"),
         (["--listen", "[::1]"], "--listen: expected HOST:PORT"),
         (["--listen", "127.0.0.1:0", "--heartbeat-ms", "-1"], "--heartbeat-ms: expected a whole"),
-        (["--listen", "127.0.0.1:0", "--lease-grace-ms", "soon"], "above 0, got 'soon'"),
+        (["--listen", "127.0.0.1:0", "--lease-grace-ms", "soon"], "1 or more, got 'soon'"),
     ],
 )
 def test_what_makes_no_sense_is_named_by_its_own_option(

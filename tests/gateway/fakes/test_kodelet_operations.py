@@ -105,6 +105,13 @@ def test_bad_ones_are_refused_with_the_nearest_that_there_is(line: str, words: s
     assert words in refused.value.refusal.message
 
 
+@pytest.mark.parametrize("span", ["-1", "1.5", "NaN", "1" + "0" * 400])
+def test_a_tool_has_a_time_that_a_clock_can_count(span: str) -> None:
+    with pytest.raises(BadLine) as refused:
+        read(f'{{"op":"tool","id":"1","run":"r","call":"c","tool":"t","timeoutMs":{span}}}')
+    assert "timeoutMs: " in refused.value.refusal.message
+
+
 def test_nothing_of_what_every_controller_takes_is_gone() -> None:
     assert set(CONTROLLER) <= set(KNOWN)
     for name in set(CONTROLLER) & set(OWN):

@@ -51,6 +51,43 @@ def plane(fakes: Callable[..., Any], tmp_path: Path) -> Iterator[Any]:
     return plane
 
 
+SCRIPT = """
+[[when]]
+match = "^deploy$"
+do = [{ text = "it is there" }]
+[[when]]
+match = "^echo"
+do = [{ fail = "not today" }]
+[[when]]
+match = "^ls -l"
+do = [{ text = "nothing" }]
+"""
+
+
+def test_a_script_plays_the_tools_that_its_rules_name(
+    fakes: Callable[..., Any], tmp_path: Path
+) -> None:
+    script = tmp_path / "script.toml"
+    script.write_text(SCRIPT)
+    plane = fakes("kodelet-control-plane", "--listen", "127.0.0.1:0")
+    url = plane.until(event="ready")["address"]
+    where = ("--workspace", str(tmp_path), "--state", str(tmp_path / "state"))
+    fakes("kodelet-runner", "--server", url, *where, "--script", str(script))
+    runner = plane.until(event="worker", state="ready")["worker"]
+    plane.tell(op="open", id="1", runner=runner, run="x", conv="c")
+    offered = [tool["name"] for tool in plane.until(id="1")["manifest"]["tools"]]
+    assert sorted(offered) == sorted([*OFFERED, "bash", "deploy"])
+    for name, given in (
+        ("deploy", {"tool": "deploy"}),
+        ("echo", {"tool": "echo"}),
+        ("bash", {"tool": "bash", "arguments": {"command": "ls -l"}}),
+    ):
+        plane.tell(op="start", id=f"start {name}", run=name, input=given)
+    assert ended(plane, "deploy")["text"] == "it is there"
+    assert ended(plane, "echo")["message"] == "not today"
+    assert ended(plane, "bash")["text"] == "nothing"
+
+
 def ended(plane: Any, name: str) -> dict[str, Any]:
     plane.tell(op="wait", id=f"wait {name}", run=name)
     return plane.until(id=f"wait {name}")["outcome"]

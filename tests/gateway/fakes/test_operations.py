@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -17,6 +18,7 @@ from fleetgate.core.events import Decision
 from fleetgate.gateway.fakes import operations as ops
 from fleetgate.gateway.fakes.cli import FAKES
 from fleetgate.gateway.fakes.operations import CONTROLLER, WORKER, BadLine, read_operation
+from fleetgate.gateway.fakes.seen import EVENTS
 from fleetgate.gateway.spec import SPEC_KEYS
 
 
@@ -79,8 +81,15 @@ def test_an_operation_is_read(members: dict[str, object], operation: ops.Operati
     ("line", "id", "words"),
     [
         (b"", None, "one JSON object"),
-        (b"{", None, "one JSON object"),
+        (b"{bad", None, "one JSON object in a line; at character 2 of this one: expecting prop"),
+        (b'{"op":"\xff"}', None, "one JSON object in a line; this one is not UTF-8 at byte 8"),
+        (b"[" * 100_000, None, "one JSON object in a line; this one cannot be read"),
+        (b'{"id":"1","op":[]}', "1", "no operation has this name; known: "),
+        (b'{"id":"1","op":{"a":1}}', "1", "no operation has this name; known: "),
         (b"[1]", None, "a JSON object"),
+        (b'{"op":"quit","id":"1","op":"ack"}', None, "op: this key is there twice"),
+        (b'{"op":"start","id":"1","input":{"line":"a","line":"b"}}', None, "line: this key"),
+        (b'{"op":"start","id":"1","run":"r","input":{"promt":"x"}}', "1", "did you mean prompt?"),
         (b'{"op":"quit"}', None, "id: expected a string"),
         (b'{"op":"quit","id":7}', None, "id: expected a string"),
         (b'{"op":"strat","id":"1"}', "1", "did you mean start?"),
@@ -95,6 +104,18 @@ def test_an_operation_is_read(members: dict[str, object], operation: ops.Operati
         (b'{"op":"send","id":"1","run":7}', "1", "run: expected a string"),
         (b'{"op":"start","id":"1","run":"r","input":{"lien":"x"}}', "1", "input"),
         (b'{"op":"signal","id":"1","run":"r","signal":"stop"}', "1", "interrupt"),
+        (
+            b'{"op":"wait","id":"1","run":"r","timeout_ms":-1}',
+            "1",
+            "timeout_ms: is expected to be 0",
+        ),
+        (b'{"op":"wait","id":"1","run":"r","timeout_ms":1e3}', "1", "a whole number, got 1000.0"),
+        (b'{"op":"wait","id":"1","run":"r","timeout_ms":NaN}', "1", "a whole number, got nan"),
+        (
+            b'{"op":"wait","id":"1","run":"r","timeout_ms":1%s}' % (b"0" * 400),
+            "1",
+            "timeout_ms: is expected to be 0 to 1000000000000",
+        ),
     ],
 )
 def test_a_bad_line_is_refused_in_words(line: bytes, id: str | None, words: str) -> None:
@@ -132,7 +153,7 @@ def _described(name: str, kind: type[Any]) -> tuple[str, list[str], list[str]]:
 
 
 def _documented() -> list[tuple[str, list[str], list[str]]]:
-    table = PAGE.read_text().partition("## Operations\n")[2].partition("\n## ")[0]
+    table = PAGE.read_text().partition("## Operations\n")[2].partition("\n##")[0]
     rows = [line.strip("|").split("|") for line in table.splitlines() if line[:3] == "| `"]
     return [
         (
@@ -153,3 +174,43 @@ def test_the_page_has_every_fake_and_every_member_of_a_spec() -> None:
     named = set(re.findall(r"`([\w-]+)`", PAGE.read_text()))
     assert set(FAKES) <= named
     assert named >= SPEC_KEYS
+
+
+def _told() -> dict[str, set[str]]:
+    """The members of each event line that the fakes write, by the text of their code."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((Path(__file__).parents[3] / "gateway" / "fakes").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Dict(keys=[ast.Constant("event"), *keys], values=[ast.Constant(name), *_]):
+                    named = {key.value for key in keys if isinstance(key, ast.Constant)}
+                    found.setdefault(str(name), set()).update(map(str, named))
+                case ast.Call(func=ast.Attribute(attr="_tell"), args=[ast.Constant(name)]):
+                    named = {str(keyword.arg) for keyword in node.keywords}
+                    found.setdefault(str(name), {"runner"}).update(named)
+                case _:
+                    continue
+    return found
+
+
+def test_a_test_may_expect_what_is_told() -> None:
+    """`lost` is said where nobody reads standard output, which Python has not."""
+    assert {"frame", *_told()} - {"lost"} == EVENTS
+
+
+ONLY_IN_PYTHON = {"update", "ended"}
+"""Events that `expect` knows, and that no line is written for."""
+
+
+def test_the_page_has_every_event_with_its_members() -> None:
+    told = _told()
+    assert told["link"] == {"state", "reason"}
+    assert told["ui"] == {"runner", "run", "method", "owner", "request"}
+    rows = {
+        names[0]: set(names)
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("| `") and (names := re.findall(r"`(\w+)`", line))
+    }
+    assert {"frame", *told} - ONLY_IN_PYTHON <= set(rows)
+    for name in set(told) - ONLY_IN_PYTHON:
+        assert told[name] <= rows[name], name

@@ -11,7 +11,6 @@ from trio.testing import MockClock
 from fleetgate.core.commands import Prompt, RunSpec
 from fleetgate.core.errors import InvalidArgument, RunNotFound, Unavailable, UnsupportedInput
 from fleetgate.core.hub_testing import HandWorker, TrioClock, hub_on, worker_info
-from fleetgate.core.ids import RunId
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.fakes import operations as ops
 from fleetgate.gateway.fakes.lines import LineWriter
@@ -78,6 +77,6 @@ async def test_what_a_fake_cannot_do_is_refused(small: Small) -> None:
     with pytest.raises(UnsupportedInput):
         suffer_nothing(Faults())
     with pytest.raises(UnsupportedInput):
-        emit_nothing(RunId("r"), ())
+        emit_nothing("r", ())
     with pytest.raises(UnsupportedInput):
         play_nothing(ECHO)

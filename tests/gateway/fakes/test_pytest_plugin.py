@@ -35,6 +35,28 @@ TESTS = {
             fleetgate_replay(
                 "{transcripts}/agency.jsonl", connect=daemon.address, match_shape=True)
 
+        def test_that_fails_beside_a_recording(fleetgate_replay):
+            fleetgate_replay("{transcripts}/agency.jsonl", timeout=3600)
+            assert False
+
+        def test_that_fails_beside_a_replay_that_differs(
+                fleetgate_replay, fleetgate_agency_client):
+            daemon = fleetgate_replay("{transcripts}/agency.jsonl")
+            client = fleetgate_agency_client(socket=daemon.address.removeprefix("unix:"))
+            client.start("r", {"prompt": "another"})
+            daemon.wait_spoken()
+            assert False
+
+        def test_a_peer_that_ends_before_the_replay(fleetgate_replay, fleetgate_kodelet_runner):
+            plane = fleetgate_replay("{transcripts}/kodelet.jsonl", match_shape=True)
+            fleetgate_kodelet_runner(server=plane.address, script="{transcripts}/script.toml")
+
+        def test_that_plays_to_nobody(fleetgate_replay):
+            fleetgate_replay("{transcripts}/iop.jsonl", timeout=0.01)
+
+        def test_that_fails_with_nobody_there(fleetgate_rvbox_server):
+            fleetgate_rvbox_server.expect("link", state="up", within=0.01)
+
         def test_that_fails(fleetgate_agency_daemon, fleetgate_agency_client):
             path = fleetgate_agency_daemon.address.removeprefix("unix:")
             fleetgate_agency_client(socket=path).expect("worker", state="ready")
@@ -117,7 +139,8 @@ TESTS = {
 
 
 def test_sessions_of_every_kind(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One session for all of them, in two processes: each costs a second to start."""
+    """One session for all of them, in two processes: each costs a second to start. The recording
+    of a test that fails would wait an hour for its peer."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONWARNINGS", "error")
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
@@ -126,13 +149,24 @@ def test_sessions_of_every_kind(pytester: pytest.Pytester, monkeypatch: pytest.M
         pytester.makepyfile(**{name.removesuffix(".py"): text})
     words = [word for plugin in (PLUGIN, *OTHERS) for word in ("-p", plugin)]
     done = pytester.runpytest_subprocess(*words, "-n2", "--dist=load", timeout=120)
-    done.assert_outcomes(passed=8, failed=4)
+    done.assert_outcomes(passed=9, failed=8)
     out = done.stdout.str()
     part = _section(out, "test_that_fails")
     assert "frames of agency-daemon at unix:" in part
     assert "frames of agency-client at unix:" in part
     assert '  in  hello  {"requestId": 1' in part
     assert '  out hello  {"requestId": 1' in part
+    part = _section(out, "test_that_fails_beside_a_replay_that_differs")
+    assert "replay of " in part
+    assert 'at request.prompt: expected "summarize", got "another"' in part
+    part = _section(out, "test_that_plays_to_nobody")
+    assert "link 1: expected a link, got nothing within 0.01 s" in part
+    assert "A replay is waited for as long as its peer is there" in part  # so it says why
+    part = _section(out, "test_that_fails_with_nobody_there")
+    assert "frames of rvbox-server at ws://" in part
+    assert "nothing: no link came up here" in part
+    assert "concurrent/futures" not in part
+    assert "fleetgate/gateway" not in part
     assert "frames of" not in _section(out, "test_that_has_no_fake_and_fails")
     assert "did you mean listen?" in _section(out, "test_wrong_option")
     assert "  in  hello  {" in _section(out, "test_fakes_of_this_loop_are_shown_too")

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from fleetgate.gateway.fakes.fixtures import offered
+from fleetgate.gateway.fakes.options import BadOption
 from fleetgate.gateway.fakes.replaying import replays
 from fleetgate.gateway.recording.playing import Differs
 from fleetgate.gateway.recording.reading import Unusable
@@ -102,3 +103,35 @@ def test_a_loop_is_not_held_up() -> None:
             replay(AGENCY, connect="unix:x")
 
     trio.run(main)
+
+
+def test_what_was_found_and_not_told_can_be_shown() -> None:
+    with replays() as replay:
+        begun = replay(TRANSCRIPTS / "iop.jsonl", timeout=0.05)
+        assert begun.address in begun.heading()
+        begun.wait_spoken()
+        assert "link 1: expected a link, got nothing within 0.05 s" in begun.lines(0, False)[0]
+        with pytest.raises(Differs):
+            begun.finish()
+        assert begun.lines(0, False) == []
+
+
+def test_one_under_way_says_so() -> None:
+    with replays() as replay:
+        begun = replay(AGENCY, timeout=60)
+        assert begun.lines(0, False) == ["it is under way; so far the peer did as was recorded"]
+        assert not begun.over
+        replay.give_up()
+
+
+def test_a_file_may_stand_beside_the_test() -> None:
+    with replays(TRANSCRIPTS) as replay, offered("agency-daemon") as daemon:
+        daemon(script=SCRIPT)
+        assert replay("agency.jsonl", connect=daemon.address, match_shape=True).finish() > 5
+        with pytest.raises(Unusable, match=r"^nosuch\.jsonl cannot be read"):
+            replay("nosuch.jsonl", connect=daemon.address)
+
+
+def test_an_unknown_option_is_told_the_nearest() -> None:
+    with replays() as replay, pytest.raises(BadOption, match=r"conect: .* did you mean connect\?"):
+        replay(AGENCY, conect="unix:/x")  # type: ignore[call-arg]

@@ -123,6 +123,13 @@ def test_a_line_for_people_has_no_control_characters_and_an_end() -> None:
     assert len(said) < 300
 
 
+def test_a_frame_is_shown_whole_where_that_is_wanted() -> None:
+    seen = Seen()
+    seen.put(a_frame(1, time=1, message={"text": "x" * 1000}))
+    assert len(seen.shown(0)[0]) < 300
+    assert "x" * 1000 in seen.shown(0, whole=True)[0]
+
+
 def test_what_is_shown_is_in_order_and_counts_from_its_beginning() -> None:
     seen = Seen()
     second = 1_000_000_000

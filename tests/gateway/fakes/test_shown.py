@@ -13,14 +13,14 @@ class Told:
 
     name: str = "fake"
     over: bool = False
-    asked: list[int] = attrs.field(factory=list[int])
+    asked: list[tuple[int, bool]] = attrs.field(factory=list[tuple[int, bool]])
     said: tuple[str, ...] = ("a line", "another")
 
-    def title(self) -> str:
+    def heading(self) -> str:
         return self.name
 
-    def lines(self, since: int) -> list[str]:
-        self.asked.append(since)
+    def lines(self, since: int, whole: bool) -> list[str]:
+        self.asked.append((since, whole))
         return list(self.said)
 
 
@@ -39,11 +39,20 @@ def test_of_a_test_only_what_happened_in_it_is_shown() -> None:
     assert list(board.sections()) == [("wide", "a line\nanother"), ("own", "a line\nanother")]
     board.begin()
     assert [title for title, _ in board.sections()] == ["wide"]
-    assert wide.asked[0] == 0
-    assert wide.asked[-1] > 0
+    assert wide.asked[0] == (0, False)
+    assert wide.asked[-1][0] > 0
 
 
-def test_silent_fakes_are_not_shown_and_many_are_bounded() -> None:
+def test_lines_are_whole_where_that_is_wanted() -> None:
+    board = Board()
+    board.keep(whole=True)
+    fake = Told()
+    board.add(fake)
+    list(board.sections())
+    assert fake.asked == [(0, True)]
+
+
+def test_what_has_nothing_to_tell_is_left_out_and_many_are_bounded() -> None:
     board = Board()
     board.keep()
     board.add(Told(said=()))

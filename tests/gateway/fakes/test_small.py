@@ -9,7 +9,7 @@ import trio.testing
 from trio.testing import MockClock
 
 from fleetgate.core import commands as c
-from fleetgate.core.errors import NoRoute
+from fleetgate.core.errors import NoRoute, UnsupportedInput
 from fleetgate.core.ids import RunId
 from fleetgate.core.routing import OPERATOR
 from fleetgate.core.worker import InputKind
@@ -59,6 +59,30 @@ async def test_a_worker_routes_its_controllers_runs_to_the_local_pool() -> None:
         assert small.hub.router.route("server", c.RunSpec(c.ShellCommand(line="x")))[0] == LOCAL
         with pytest.raises(NoRoute):
             small.hub.router.route(OPERATOR, c.RunSpec(c.ShellCommand(line="x")))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "taken"),
+    [
+        (SHELL, "shell"),
+        (frozenset({InputKind.SHELL, InputKind.PROMPT}), "prompt or shell"),
+        (frozenset[InputKind](), "no"),
+    ],
+)
+async def test_what_a_worker_does_not_take_is_refused_in_words_of_a_fake(
+    inputs: frozenset[InputKind], taken: str
+) -> None:
+    """Whoever runs it has written no route, and can set no `adapt`."""
+    opened = open_small(
+        HOST, "iop-node", "memory:", SeenHouse(), inputs, advice=", or do without --exec"
+    )
+    async with opened as small:
+        with pytest.raises(UnsupportedInput) as caught:
+            small.hub.router.route("server", c.RunSpec(c.ToolCall("bash")))
+    assert str(caught.value) == (
+        f"expected {taken} input, which is what this iop-node takes; tool input came; "
+        "send it the former, or do without --exec"
+    )
 
 
 @pytest.mark.parametrize("entry", [CLIENT, HOST])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleetgate.gateway import fakes
-from fleetgate.gateway.fakes import CannotStart, NotOpen, threads
+from fleetgate.gateway.fakes import BadOption, CannotStart, NotOpen, threads
 from fleetgate.gateway.fakes.roles import Controller, Worker
 from fleetgate.gateway.fakes.threads import AgencyClient, AgencyDaemon
 
@@ -92,6 +92,18 @@ def test_a_fault_of_its_own_is_raised_where_it_is_closed(tmp_path: Path) -> None
     with pytest.raises(ExceptionGroup) as raised:
         client.close()
     assert raised.group_contains(KeyError, match="its own")
+
+
+def test_each_is_a_type_that_says_what_it_is(tmp_path: Path) -> None:
+    """So that a test may name it in an annotation, and is told by an assertion what it has."""
+    daemon = threads.AgencyDaemon(socket=tmp_path / "s")
+    assert isinstance(daemon, threads.AgencyDaemon)
+    assert repr(daemon) == f"<agency-daemon at unix:{tmp_path}/s>"
+    assert threads.AgencyDaemon.__doc__ == fakes.AgencyDaemon.__doc__
+    classes = [getattr(threads, name) for name in threads.__all__ if name != "aside"]
+    assert all(isinstance(each, type) for each in classes)
+    with pytest.raises(BadOption, match=r"did you mean socket\?"):
+        threads.AgencyDaemon(socket=tmp_path / "s", sokcet="x")  # type: ignore[call-arg]
 
 
 def test_every_method_is_there() -> None:

@@ -35,7 +35,7 @@ def test_a_command_line_that_makes_no_sense(argv, words: str, capsys) -> None:
 
 
 def test_one_pair_as_lines(capsys) -> None:
-    assert run(["rvbox", "rvbox", "--json"]) == 0
+    assert run(["rvbox", "--json", "rvbox"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["bridge"] for line in lines} == {"rvbox>rvbox"}
     output = [line for line in lines if line["row"] == "OutputProduced.data"]

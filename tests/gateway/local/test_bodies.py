@@ -3,6 +3,7 @@
 import codecs
 from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from fleetgate.core.events import MAX_BODY
 from fleetgate.gateway.local.bodies import PIECE, characters, readable, split_text
 
 
+@pytest.mark.limit("gateway/local/bodies.PIECE")
 @given(st.text(), st.integers(1, PIECE))
 def test_a_split_text_is_the_text_and_every_piece_fits(text: str, times: int) -> None:
     long = (text * times)[: 3 * PIECE]
@@ -18,6 +20,7 @@ def test_a_split_text_is_the_text_and_every_piece_fits(text: str, times: int) ->
     assert all(0 < len(piece.encode(errors="replace")) <= MAX_BODY for piece in pieces)
 
 
+@pytest.mark.limit("core/events.MAX_BODY")
 def test_a_text_of_exactly_one_body_is_one_piece_and_one_more_byte_are_two() -> None:
     assert list(split_text("a" * MAX_BODY)) == ["a" * MAX_BODY]
     assert len(list(split_text("a" * (MAX_BODY + 1)))) == 5

@@ -145,6 +145,8 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "root" / "file").touch()
     (tmp_path / "root" / "inside").symlink_to("in/deep")
     (tmp_path / "root" / "out").symlink_to(tmp_path)
+    (tmp_path / "root" / "self").symlink_to(".")
+    (tmp_path / "root" / "in" / "away").symlink_to("../../root-2")
     (tmp_path / "root" / "loop").symlink_to("loop")
     (tmp_path / "link").symlink_to("root")
     return tmp_path / "root"
@@ -159,12 +161,15 @@ def root(tmp_path: Path) -> Path:
         ("in/../in", "in"),
         ("inside", "in/deep"),
         ("inside/..", "in"),
+        ("in/", "in"),
+        ("{root}/", ""),
+        ("self/in", "in"),
         ("{root}", ""),
         ("{root}/in", "in"),
         ("{root}/../link/in", "in"),
     ],
 )
-@pytest.mark.parametrize("through", ["root", "link"])
+@pytest.mark.parametrize("through", ["root", "link", "root/", "link/.", "root-2/../root"])
 def test_a_workspace_below_the_root(root: Path, named: str, found: str, through: str) -> None:
     spec = RunSpec(PROMPT, (named.format(root=root),) if named else ())
     pool = LocalPool("here", ("mock",), workspace_root=str(root.parent / through))
@@ -173,7 +178,26 @@ def test_a_workspace_below_the_root(root: Path, named: str, found: str, through:
     assert choice.root == str(root)
 
 
-@pytest.mark.parametrize("named", ["..", "in/../..", "out", "out/root-2", "/", "{root}-2"])
+@pytest.mark.parametrize(
+    "named",
+    [
+        "..",
+        "../",
+        "in/../..",
+        "out",
+        "out/",
+        "out/root-2",
+        "/",
+        "{root}-2",
+        "{root}/../root-2",
+        "self/..",
+        "self/self/../",
+        "inside/../../..",
+        "in/away",
+        "in/away/",
+        "in/away/.",
+    ],
+)
 def test_a_workspace_outside(root: Path, named: str) -> None:
     spec = RunSpec(PROMPT, (named.format(root=root),))
     pool = LocalPool("here", ("mock",), workspace_root=str(root))
@@ -213,5 +237,6 @@ def test_a_command_s_own_directory_stays_in_the_root_too(root: Path) -> None:
     pool = LocalPool("here", ("shell",), workspace_root=str(root))
     inside = RunSpec(ShellCommand("ls", cwd="deep"), ("in",))
     assert choose(inside, pool).directory == str(root / "in")
-    outside = RunSpec(ShellCommand("ls", cwd="../.."), ("in",))
-    assert "the working directory lies outside" in declined(outside, pool)
+    for cwd in ("../..", "away", "away/", "../self/..", "/", f"{root}/../root-2"):
+        outside = RunSpec(ShellCommand("ls", cwd=cwd), ("self/in",))
+        assert "the working directory lies outside" in declined(outside, pool)

@@ -166,12 +166,14 @@ def test_json_that_python_does_not_read_is_text(evil: str) -> None:
     assert text_of(Output(profile("json")), evil.encode()) == evil
 
 
+@pytest.mark.limit("gateway/local/cli_output.MAX_LINE")
 def test_an_endless_line_is_kept_no_longer_than_the_limit() -> None:
     output = Output(profile("ndjson"))
     line = json.dumps({"text": "x" * MAX_LINE})
     assert text_of(output, *cut(line.encode(), 65536), b'\n{"text":"next"}\n') == f"{line}\nnext"
 
 
+@pytest.mark.limit("gateway/local/cli_output.MAX_DOCUMENT")
 def test_an_endless_document_is_refused() -> None:
     output = Output(profile("json"))
     with pytest.raises(TooLong, match=str(MAX_DOCUMENT)):

@@ -21,6 +21,7 @@ def test_a_session_is_known_once_it_was_added_and_to_the_next_process(tmp_path: 
     assert ("other", odd[1]) not in again
 
 
+@pytest.mark.limit("gateway/local/known_sessions.MAX_KNOWN")
 def test_the_one_that_was_used_longest_ago_is_forgotten_first(tmp_path: Path) -> None:
     known = KnownSessions(tmp_path, most=2)
     for session in ("a", "b", "a", "c"):

@@ -178,6 +178,7 @@ async def test_a_cancel_closes_the_connection(server) -> None:
         await server.gone.wait()
 
 
+@pytest.mark.limit("gateway/local/model_http.MAX_LINE")
 async def test_an_endless_line_is_read_no_further_than_the_limit(server) -> None:
     server.pieces, server.holds = [b"x" * 65536] * (MAX_LINE // 65536 + 1), True
     said = await failure_of(question(server.url))

@@ -37,6 +37,7 @@ async def pipe() -> AsyncIterator[Pipe]:
         yield pipe
 
 
+@pytest.mark.limit("gateway/local/output.CHUNK")
 async def test_bytes_come_out_as_they_went_in(pipe: Pipe) -> None:
     sent = bytes(range(256)) * 2048
     async with trio.open_nursery() as nursery:

@@ -12,6 +12,7 @@ from fleetgate.core.json import Json
 from fleetgate.gateway.local import process
 from fleetgate.gateway.local.launch import MARK, CannotStart, Launch
 from fleetgate.gateway.local.process import (
+    LONGEST_PATH,
     ProcessGroup,
     boot_id,
     kill_recorded,
@@ -248,3 +249,11 @@ def test_an_unmarked_group_without_its_leader_is_left_alone() -> None:
         left.wait()
         assert not kill_recorded(RUN, noted)
         os.kill(member, signal.SIGKILL)
+
+
+@pytest.mark.limit("gateway/local/process.LONGEST_PATH")
+async def test_so_much_of_a_programs_path_is_repeated() -> None:
+    with pytest.raises(CannotStart) as refused:
+        await spawn(launch("/" + "x" * 9_000))
+    assert "x" * (LONGEST_PATH - 1) + "'" in str(refused.value)
+    assert "x" * LONGEST_PATH not in str(refused.value)

@@ -92,7 +92,7 @@ def test_an_input_as_text(given: Input, text: str) -> None:
         ),
         (
             '[usage]\ndelay_ms = "1"\n',
-            ["s.toml:2: usage.delay_ms: expected milliseconds, 0 or more, got a string"],
+            ["s.toml:2: usage.delay_ms: expected milliseconds, 0 to 86400000, got a string"],
         ),
     ],
 )

@@ -83,6 +83,12 @@ def test_steps(table: dict[str, Any], step: s.Step) -> None:
         ([{"approval": {"id": ""}}], (0, "approval", "id"), "expected a name"),
         ([{"approval": {"id": "a", "tittle": ""}}], (0, "approval", "tittle"), "mean title?"),
         ([{"finish": {"exit": 256}}], (0, "finish", "exit"), "expected 0 to 255"),
+        (
+            [{"fail": "x"}, {"text": "y"}, {"text": "z"}],
+            (1,),
+            "nothing comes behind a step that ends",
+        ),
+        ([{"repeat": 1, "do": [{"finish": {}}]}, {"text": "y"}], (1,), "nothing comes behind"),
         ([{"usage": {"input_tokens": -1}}], (0, "usage", "input_tokens"), "expected 0 or more"),
         (
             [{"tool_call": {"name": "n", "input": [datetime.date(2020, 1, 1)]}}],
@@ -104,6 +110,7 @@ def test_all_flaws_of_a_list_are_told_at_once() -> None:
     assert [flaw.path for flaw in caught.value.flaws] == [("do", 0, "text"), ("do", 2, "fail")]
 
 
+@pytest.mark.limit("gateway/local/script_steps.MAX_NESTED")
 def test_repeats_are_not_nested_without_an_end() -> None:
     steps: list[Any] = []
     for _ in range(s.MAX_NESTED):
@@ -113,6 +120,7 @@ def test_repeats_are_not_nested_without_an_end() -> None:
         s.read_steps([{"repeat": 1, "do": steps}])
 
 
+@pytest.mark.limit("gateway/local/script_steps.MAX_REPEAT")
 def test_unrolling_repeats_one_step_at_a_time() -> None:
     say = s.say_text("x")
     steps = (s.Repeat(s.MAX_REPEAT, (say, s.Repeat(2, (s.Hang(),)))),)

@@ -47,6 +47,7 @@ async def test_it_waits_for_the_first(autojump_clock: trio.abc.Clock) -> None:
     assert patience.cancelled_caught
 
 
+@pytest.mark.limit("gateway/local/stdin.BATCH_SIZE")
 @given(sizes=st.lists(st.integers(0, 40), min_size=1, max_size=20))
 def test_batches_are_bounded_and_complete(sizes: list[int]) -> None:
     async def scenario() -> None:

@@ -91,6 +91,7 @@ async def test_a_program_is_found_in_the_directory_and_on_the_run_s_own_path(
         await group.stop()
 
 
+@pytest.mark.limit("gateway/local/terminal.LONGEST_LINE")
 @pytest.mark.parametrize(
     ("prompt", "gathers_lines", "words"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 import trio
 
 from fleetgate.gateway.recording.backlog import Backlog, write_all
@@ -20,6 +21,7 @@ async def test_what_waits_is_taken_at_once_and_in_order() -> None:
     assert await backlog.take() == b"a\nb\n"
 
 
+@pytest.mark.limit("gateway/recording/backlog.LINES", "gateway/recording/backlog.SIZE")
 async def test_it_is_bounded_in_lines_and_bytes_and_counts_the_rest() -> None:
     backlog = Backlog(gap, lines=2, size=10)
     assert [backlog.put(b"12345") for _ in range(3)] == [True, True, False]

@@ -33,6 +33,8 @@ def compare(expected: Any, got: Any, manner: Manner = "values") -> Any:
     ("expected", "got", "path"),
     [
         ({"a": 1}, {"a": 2}, "a"),
+        ({"a": 2}, {"a": 2.0}, "a"),
+        ({"a": 0}, {"a": False}, "a"),
         ({"a": {"b": [1, {"c": "x"}]}}, {"a": {"b": [1, {"c": "y"}]}}, "a.b[1].c"),
         ({"a": 1}, {}, "a"),
         ({}, {"a": 1}, "a"),
@@ -72,6 +74,7 @@ def test_everything_is_like_itself(value: Any) -> None:
         assert compare(value, value, manner) is None
 
 
+@pytest.mark.limit("gateway/recording/comparing.SHOWN")
 def test_a_difference_is_one_sentence() -> None:
     found = Difference(12, "command_event, from the worker", "exit.code", "0", "1")
     assert str(found) == "frame 12 (command_event, from the worker) at exit.code: expected 0, got 1"

@@ -61,6 +61,22 @@ def test_links_are_chosen_where_there_are_several_kinds(tmp_path: Path) -> None:
     assert read_part(Wanted(path, "worker", links=[2])).dials
 
 
+def test_links_that_are_not_there_are_answered_with_those_that_are(tmp_path: Path) -> None:
+    path = written(tmp_path / "r", link(1), link(2))
+    with pytest.raises(Unusable, match=r"holds no link 7, 9; it has 1, 2$"):
+        read_part(Wanted(path, "worker", links=[9, 7]))
+
+
+@pytest.mark.limit("gateway/recording/playing.MOST_NAMED")
+def test_of_many_links_some_are_named(tmp_path: Path) -> None:
+    many = [link(number, "agency" if number % 2 else "rvbox") for number in range(1, 1000)]
+    path = written(tmp_path / "r", *many)
+    with pytest.raises(Unusable, match=r"it has 1, 2, 3, 4, 5, 6, 7, 8, …$"):
+        read_part(Wanted(path, "worker", links=[5000]))
+    with pytest.raises(Unusable, match=r"7 is agency, 8 is rvbox, …$"):
+        read_part(Wanted(path, "worker"))
+
+
 @pytest.mark.parametrize(
     ("items", "side", "said"),
     [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fleetgate.gateway.recording import form
+from fleetgate.gateway.recording import form, reading
 from fleetgate.gateway.recording.reading import (
     CutOff,
     End,
@@ -95,13 +95,18 @@ def test_one_without_an_end_or_with_a_gap_is_cut_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "kind", "said"),
     [
-        ([], Unusable, "its first line must be a header"),
-        ([{"x": 1}], Unusable, "its first line must be a header"),
+        ([], Unusable, "expected a header in its first line, nothing came; `gateway record`"),
+        ([{"x": 1}], Unusable, "in its first line, another JSON object came"),
         ([{**HEADER, "recording": 2}], OtherForm, "another form than 1"),
         ([{**HEADER, "started": "x"}], Unusable, "with `started`"),
-        ([HEADER, ["x"], END], Unusable, "line 2: expected a JSON object"),
+        (
+            [HEADER, ["x"], END],
+            Unusable,
+            "line 2: expected a JSON object, a line of 5 bytes came that is none",
+        ),
         ([HEADER, {"event": "frame"}, END], Unusable, "line 2: the member 'raw' is missing"),
         ([HEADER, {**FRAME, "raw": "?"}, END], Unusable, "line 2:"),
+        ([HEADER, {**FRAME, "raw": 7}, END], Unusable, "line 2: expected a text"),
         ([HEADER, {**FRAME, "from": "me"}, END], Unusable, "expected controller or worker"),
         ([HEADER, {**LINK, "link": True}, END], Unusable, "expected a whole number"),
     ],
@@ -110,6 +115,38 @@ def test_what_is_no_recording_is_said(tmp_path: Path, lines: Any, kind: Any, sai
     with pytest.raises(kind) as caught:
         read_recording(written(tmp_path / "r", *lines))
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "said"),
+    [
+        (b"hello there\n", Unusable, "text that is no JSON object (11 bytes to the first newline)"),
+        (
+            b"\x89PNG\r\n\x1a\n",
+            Unusable,
+            "bytes that are no JSON object (5 bytes to the first newline)",
+        ),
+        (b'{"recording":1,"by":"fl', CutOff, "cut off within its first line"),
+    ],
+)
+def test_a_file_of_another_kind_is_said_by_its_kind(
+    tmp_path: Path, data: bytes, kind: Any, said: str
+) -> None:
+    (tmp_path / "r").write_bytes(data)
+    with pytest.raises(kind) as caught:
+        read_recording(str(tmp_path / "r"))
+    assert said in str(caught.value)
+
+
+def test_a_line_that_is_cut_in_the_middle_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    lines = Path(written(path, *WHOLE)).read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], lines[2][:20] + b"\n", *lines[3:]]))
+    for partial in (True, False):
+        with pytest.raises(
+            Unusable, match=r"line 3: .* 20 bytes came that is none: it was cut off"
+        ):
+            read_recording(str(path), partial=partial)
 
 
 def test_a_file_that_is_missing_or_another_version_is_said(tmp_path: Path) -> None:
@@ -133,3 +170,15 @@ def test_any_bytes_are_a_recording_or_unusable(tmp_path: Path, data: bytes, head
             read_recording(str(path), partial=partial)
         except Unusable:
             continue
+
+
+@pytest.mark.limit("gateway/recording/reading.MAX_FILE")
+def test_i9_a_file_that_is_too_large_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "r", *WHOLE)
+    monkeypatch.setattr(reading, "MAX_FILE", (tmp_path / "r").stat().st_size)
+    assert read_recording(path)
+    monkeypatch.setattr(reading, "MAX_FILE", (tmp_path / "r").stat().st_size - 1)
+    with pytest.raises(Unusable, match="record less at a time"):
+        read_recording(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import socket
 import subprocess
@@ -33,6 +34,28 @@ def test_it_records_until_a_signal_comes(tmp_path: Path) -> None:
         assert process.wait(timeout=30) == 0
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line.get("event") for line in lines] == [None, "link", "over", "end"]
+
+
+def test_a_disk_that_is_full_is_said_and_is_no_success(tmp_path: Path) -> None:
+    words = ("--listen", f"unix:{tmp_path}/d/s", "--connect", f"unix:{tmp_path}/none")
+    file = str(tmp_path / "r.jsonl")
+    program = [sys.executable, "-P", "-B", "-m", "fleetgate", "record", file, *words]
+    with subprocess.Popen(
+        [*program, "--protocol", "agency", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)),
+    ) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "ready"
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(f"{tmp_path}/d/s")
+            assert link.recv(1) == b""  # who talks is not held up
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 1
+    assert "nothing more is recorded" in said
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,11 @@ YES = frame(5, "controller", "ui.notify result", rpc(id="w:1", result=None))
 
 
 async def played(
-    items: list[Item], peer: Peer, side: Any = "controller", manner: Manner = "values"
+    items: list[Item],
+    peer: Peer,
+    side: Any = "controller",
+    manner: Manner = "values",
+    spoken: Callable[[], None] = lambda: None,
 ) -> Played:
     near, far = memory_link_pair()
     recording = Recording("r", 0, {"kodelet": "1"}, (UP, *items))
@@ -52,7 +56,7 @@ async def played(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(peer, far)
         try:
-            verdict = await replay.play(open)
+            verdict = await replay.play(open, spoken)
         except Unusable as error:
             verdict = error
         nursery.cancel_scope.cancel()
@@ -94,8 +98,12 @@ async def test_another_message_silence_and_an_end_are_differences(
     autojump_clock: MockClock,
 ) -> None:
     for peer, got in (
-        (says(rpc(id="s:1", error={"code": -1, "message": "no"})), "run.open error"),
-        (says(), "nothing within 5 s"),
+        (
+            says(rpc(id="s:1", error={"code": -1, "message": "not today"})),
+            "expected run.open result, got run.open error "
+            '{"jsonrpc": "2.0", "id": "s:1", "error": {"code": -1, "message": "not today"}}',
+        ),
+        (says(), "expected run.open result, got nothing within 5 s"),
         (says(close=4001), "the end of the link"),
         (says({"no": "rpc"}), "result"),
     ):
@@ -124,6 +132,40 @@ async def test_between_our_messages_any_order_will_do_unless_it_is_strict(
     assert (await played([ASK, ANSWER, NOTE, YES], peer)).difference is None
     strict = await played([ASK, ANSWER, NOTE, YES], peer, manner="strict")
     assert strict.difference is not None
+
+
+BYE = frame(6, "worker", "runner.goodbye", rpc(method="runner.goodbye", params={}))
+
+
+@pytest.mark.parametrize(
+    ("items", "told"),
+    [
+        ([ASK, ANSWER, BYE, BEAT, End(1, 0, "worker", 1000, False)], True),
+        ([ASK, ANSWER, BYE, YES], False),  # ours: the peer must still be there
+        ([ASK, BYE, ANSWER], False),
+    ],
+    ids=["farewell", "ours", "no farewell"],
+)
+async def test_it_is_told_when_only_a_farewell_is_left(
+    autojump_clock: MockClock, items: list[Item], told: bool
+) -> None:
+    """Where it is told, the peer goes then, and not before."""
+    spoken = trio.Event()
+
+    async def peer(link: Link) -> None:
+        for item in items:
+            if item is BYE and told:
+                await spoken.wait()
+            if isinstance(item, Frame) and item.sender == "worker":
+                await link.send(json.dumps(item.body).encode())
+            elif isinstance(item, Frame):
+                await link.receive()
+            else:
+                await link.close(1000)
+
+    verdict = await played(items, peer, spoken=spoken.set)
+    assert verdict.difference is None
+    assert spoken.is_set() == told
 
 
 async def test_the_peers_names_come_back_to_it(autojump_clock: MockClock) -> None:

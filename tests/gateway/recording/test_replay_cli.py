@@ -39,7 +39,7 @@ def test_a_peer_that_does_not_come_is_a_difference(
         (("--as", "client", "--connect", "nonsense"), 2, "nonsense"),
         (("--as", "client"), 2, "--connect --listen is required"),
         (("--as", "client", "--connect", "x", "--strict", "--match-shape"), 2, "not allowed with"),
-        (("--as", "client", "--connect", "x", "--link", "7"), 2, "holds no link of these"),
+        (("--as", "client", "--connect", "x", "--link", "7"), 2, "holds no link 7; it has 1"),
     ],
 )
 def test_what_cannot_be_played_is_said(
@@ -47,6 +47,13 @@ def test_what_cannot_be_played_is_said(
 ) -> None:
     assert run([str(AGENCY), *words]) == code
     assert said in capsys.readouterr().err
+
+
+def test_a_token_may_stay_off_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("hush\n")
+    words = ("x.jsonl", "--as", "client", "--connect", "unix:/nowhere/s")
+    for token in (("--token", "hush"), ("--token-file", f"{tmp_path}/token")):
+        assert make_parser().parse_args([*words, *token]).token == "hush"
 
 
 def test_a_recording_that_is_cut_off_is_exit_code_2(

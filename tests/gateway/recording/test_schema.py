@@ -93,6 +93,7 @@ def every_line() -> list[dict[str, Any]]:
         *({**witness.frame(Crossed("in", 0, frame), 7), "number": 1} for frame in frames),
         witness.over(Over("in", 0), 8),
         witness.over(Over("out", 0, 1008, "x", True), 8),
+        witness.over(Over("in", 0, 1009, "a message of 9 bytes came", True, True), 8),
         form.lost(8, 2),
         form.end(9, 1, 2),
     ]

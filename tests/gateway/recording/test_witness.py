@@ -53,6 +53,8 @@ def test_ends_and_links_have_items_of_their_own() -> None:
         "code": 4001,
         "broken": True,
     }
+    ours = witness.over(Over("in", 0, 1009, "a message of 9 bytes came", True, True), 8)
+    assert ours == {**over, "code": 1009, "rule": "a message of 9 bytes came"}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -50,6 +51,19 @@ def test_each_kit_says_what_it_must_be_given(kit: Kit) -> None:
     assert all(f"--{name.replace('_', '-')}" in text for name in attrs.fields_dict(kit.given))
 
 
+@pytest.mark.parametrize("kit", all_kits(), ids=[kit.prefix for kit in all_kits()])
+def test_each_token_may_stay_off_the_command_line(kit: Kit, tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("hush\n")
+    parser = cli.make_parser(kit)
+    for name in (name for name in attrs.fields_dict(kit.given) if name.endswith("token")):
+        option = f"--{name.replace('_', '-')}"
+        given = cli.given_of(kit, parser.parse_args([f"{option}-file", str(path)]))
+        assert getattr(given, name) == "hush"
+        with pytest.raises(SystemExit):
+            parser.parse_args([option, "t", f"{option}-file", str(path)])
+
+
 @pytest.mark.parametrize("address", ["nonsense", "ws://", "unix:"])
 def test_an_address_that_cannot_be_used(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["agency", "daemon", "--target", address]) == cli.CANNOT_START
@@ -70,6 +84,20 @@ def test_a_dead_target_fails_each_requirement_and_the_whole(
     words = ["agency", "daemon", "--target", f"unix:{folder}/s", "--only", "hello"]
     assert cli.run(words) == cli.BROKEN
     assert "must: 0 pass, 8 fail, 0 skip" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("protocol", "side", "scheme", "id"),
+    [("rvbox", "server", "ws", "RVBOX-S-001"), ("iop", "edge", "grpc", "IOP-E-001")],
+)
+def test_a_target_that_takes_connections_and_is_silent_costs_no_more_than_it_may(
+    protocol: str, side: str, scheme: str, id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        target = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
+        words = ("--target", target, "--only", id, "--within", "0.2")
+        assert cli.run([protocol, side, *words]) == cli.BROKEN
+    assert "did not answer within 0.2 s" in capsys.readouterr().out
 
 
 def test_a_real_daemon_is_started_and_examined(

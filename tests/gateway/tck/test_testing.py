@@ -47,6 +47,15 @@ async def test_a_link_is_bent_both_ways(autojump_clock: MockClock) -> None:
     assert link.statistics().frames_in == 1
 
 
+async def test_a_link_may_end_too_soon(autojump_clock: MockClock) -> None:
+    near, far = memory_link_pair()
+    link = BentLink(near, Bend(leaves=lambda frame: frame == b"b"))
+    await far.send_some((b"a", b"b", b"c"))
+    assert [await link.receive(), await link.receive()] == [b"a", b"b"]
+    with pytest.raises(trio.EndOfChannel):
+        await link.receive()
+
+
 async def test_a_link_may_stay_or_end_in_another_way(autojump_clock: MockClock) -> None:
     near, far = memory_link_pair()
     await far.close(1000)

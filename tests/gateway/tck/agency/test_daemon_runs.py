@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import pytest
 from trio.testing import MockClock
 
 from fleetgate.gateway.tck.agency.daemon_runs import TOPIC
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.testing import Bend, Mutants, behind, hears, nth, says, swap, twice
+from fleetgate.gateway.tck.testing import (
+    Bend,
+    Change,
+    Mutants,
+    behind,
+    hears,
+    nth,
+    says,
+    swap,
+    twice,
+)
 
 EVENT = b'\0{"kind":"event","run_id":"r","sequence":1,"event":{"type":"text","payload":"t"}}'
 CONFLICT = says('"code":"conflict"', '"code":"internal"')
+
+
+RUN = '"type":"run"'
+
+
+def attaching(member: str, number: int) -> Change:
+    """In an attachment's snapshot, and in no list, a member is always this number."""
+
+    def bend(frame: bytes) -> Sequence[bytes]:
+        if RUN.encode() not in frame:
+            return (frame,)
+        return (
+            re.sub(rb'"%s":\d+' % member.encode(), b'"%s":%d' % (member.encode(), number), frame),
+        )
+
+    return bend
 
 
 MUTANTS: Mutants = (
@@ -22,6 +51,7 @@ MUTANTS: Mutants = (
     ("AGENCY-D-042", Bend(says=twice('"finished"'))),
     ("AGENCY-D-042", says('"state":"completed"', '"state":"running"')),
     ("AGENCY-D-043", CONFLICT),
+    ("AGENCY-D-043", Bend(leaves=lambda frame: b'"code":"conflict"' in frame)),
     ("AGENCY-D-044", says("protocol_violation", "internal")),
     ("AGENCY-D-045", says('"type":"accepted"', '"type":"error","code":"conflict","message":"m"')),
     ("AGENCY-D-046", says("not_found", "internal")),
@@ -33,6 +63,10 @@ MUTANTS: Mutants = (
     ("AGENCY-D-052", says('"acknowledgedSequence":1', '"acknowledgedSequence":0')),
     ("AGENCY-D-053", Bend()),
     ("AGENCY-D-054", says("is older than retained", "is gone, try")),
+    ("AGENCY-D-055", Bend(says=attaching("latestSequence", 0))),
+    ("AGENCY-D-055", Bend(says=nth(RUN, 2, swap('"completed"', '"running"')))),
+    ("AGENCY-D-056", Bend(says=attaching("acknowledgedSequence", 0))),
+    ("AGENCY-D-056", Bend(says=nth(RUN, 4, attaching("acknowledgedSequence", 1)))),
 )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fleetgate.gateway.tck.kits import kit_of
 from fleetgate.gateway.tck.proving import InProcess, open_controller, open_worker
 from fleetgate.gateway.tck.runner import Runner
 from fleetgate.gateway.tck.target import Wants, open_target
+from fleetgate.gateway.testing import SeenHouse
 
 TOKEN = "tck"
 SCRIPT = Path(__file__).parents[4] / "examples" / "tck" / "iop-node.toml"
@@ -25,16 +27,28 @@ SCRIPT = Path(__file__).parents[4] / "examples" / "tck" / "iop-node.toml"
 @pytest.fixture
 async def edge() -> AsyncIterator[Runner]:
     """The kit for edges, at ours."""
-    kit, address = kit_of("iop", "edge"), "memory:edge"
+    async with at_our_edge("memory:edge") as examined:
+        yield examined
+
+
+@pytest.fixture
+async def grpc_edge() -> AsyncIterator[Runner]:
+    """The kit for edges, at ours, over real gRPC and so in real time."""
+    async with at_our_edge("grpc://127.0.0.1:0") as examined:
+        yield examined
+
+
+@asynccontextmanager
+async def at_our_edge(where: str) -> AsyncGenerator[Runner, None]:
+    kit, seen = kit_of("iop", "edge"), SeenHouse()
     settings = adapters(())["iop"].southbound.settings(control=True, controllers=("*",))
     tokens = (Grant(GivenToken(value=TOKEN), "node-1"),)
-    entry = Entry("south", "nodes", "iop", address, True, settings, tokens=tokens)
+    entry = Entry("south", "nodes", "iop", where, True, settings, tokens=tokens)
     given = kit.given()
-    async with (
-        open_controller(entry),
-        open_target(kit, address, kit.options(given), Wants({})) as target,
-    ):
-        yield Runner(kit, target, given)
+    async with open_controller(entry, seen):
+        address = str(seen.entries["nodes"].named("listening")[0])
+        async with open_target(kit, address, kit.options(given), Wants({})) as target:
+            yield Runner(kit, target, given)
 
 
 @pytest.fixture

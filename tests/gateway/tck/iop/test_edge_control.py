@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.iop.edge_control import TOPIC
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
-from fleetgate.gateway.tck.runner import Runner
+from fleetgate.gateway.tck.runner import Runner, Verdict
 from fleetgate.gateway.tck.testing import Bend, Mutants, says
 from fleetgate.transports.api import LinkBroken
 
@@ -24,8 +24,11 @@ MUTANTS: Mutants = (
 )
 
 
+MIXED_UP = says("raw-1", "raw-0")
+
+
 def test_each_requirement_has_its_mutant() -> None:
-    check_mutants(TOPIC, MUTANTS)
+    check_mutants(TOPIC, [*MUTANTS, ("IOP-E-208", MIXED_UP)])
 
 
 @pytest.mark.parametrize(("id", "bend"), MUTANTS, ids=[id for id, _ in MUTANTS])
@@ -33,3 +36,11 @@ async def test_a_bent_edge_fails(
     edge: Runner, autojump_clock: MockClock, id: str, bend: Bend
 ) -> None:
     await check_fails(edge, id, bend)
+
+
+async def test_an_edge_that_mixes_up_callers_fails(grpc_edge: Runner) -> None:
+    """In real time, for only gRPC has connections of control clients."""
+    (requirement,) = (each for each in grpc_edge.kit.requirements if each.id == "IOP-E-208")
+    result = await grpc_edge.attempt(requirement)
+    assert result.verdict is Verdict.PASS, result.reason
+    await check_fails(grpc_edge, "IOP-E-208", MIXED_UP)

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from fleetgate.gateway.tck.iop.node_runs import TOPIC
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.testing import Bend, Mutants, says
+from fleetgate.gateway.tck.testing import Bend, Change, Mutants, nth, says
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 
@@ -34,6 +34,21 @@ def forgotten(frame: bytes) -> Sequence[bytes]:
     return (codec.encode_edge(attrs.evolve(message, session_id=message.session_id + "X")),)
 
 
+ENDS = {"complete": 101, "cancelled": 116, "error": 117}
+
+
+def back(type: str) -> Change:
+    """The clock goes back for an end of this type."""
+
+    def bend(frame: bytes) -> Sequence[bytes]:
+        message = codec.decode_node(frame)
+        if not isinstance(message, w.RunEvent) or message.type != type:
+            return (frame,)
+        return (codec.encode_node(attrs.evolve(message, timestamp=1)),)
+
+    return bend
+
+
 MUTANTS: Mutants = (
     ("IOP-N-101", says("complete", "completX")),
     ("IOP-N-102", says("conflict", "conflicX")),
@@ -46,10 +61,12 @@ MUTANTS: Mutants = (
     ("IOP-N-109", says("session_not_found", "session_not_founX")),
     ("IOP-N-110", says("unsupported", "unsupporteX")),
     ("IOP-N-111", says("tck-q-", "tck-z-")),
+    ("IOP-N-118", Bend(says=nth("tck-q-", 2, lambda _: ()))),
     ("IOP-N-112", says("timeout", "timeouX")),
     ("IOP-N-113", says("workspace_outside_root", "workspace_outside_rooX")),
     ("IOP-N-114", Bend(hears=unset)),
     ("IOP-N-115", says("gateway.seq", "gateway.sex")),
+    *((f"IOP-N-{id}", Bend(says=back(type))) for type, id in ENDS.items()),
 )
 
 

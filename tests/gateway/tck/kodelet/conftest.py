@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from fleetgate.gateway.fakes.tools import OFFERED, TOOLS
 from fleetgate.gateway.local.script import Script
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.tck.kits import kit_of
+from fleetgate.gateway.tck.kodelet.talk import PATH
 from fleetgate.gateway.tck.peer import Skipped
-from fleetgate.gateway.tck.proving import open_controller, open_worker
+from fleetgate.gateway.tck.proving import InProcess, open_controller, open_worker
 from fleetgate.gateway.tck.runner import Runner
 from fleetgate.gateway.tck.target import Wants, open_target
 from fleetgate.protocols.kodelet.northbound import RunnerConnection
@@ -43,16 +45,32 @@ RUNNER_SETTINGS: dict[str, Any] = {
 @pytest.fixture
 async def runner(folder: Path) -> AsyncIterator[Runner]:
     """The kit for runners, at ours."""
-    kit, address = kit_of("kodelet", "runner"), "memory:runner"
+    async with at_our_runner("memory:runner", folder) as examined:
+        yield examined
+
+
+@pytest.fixture
+async def web_runner(folder: Path) -> AsyncIterator[Runner]:
+    """The kit for runners, at ours, over a real WebSocket and so in real time."""
+    async with at_our_runner(f"ws://127.0.0.1:0{PATH}", folder) as examined:
+        yield examined
+
+
+@asynccontextmanager
+async def at_our_runner(address: str, folder: Path) -> AsyncGenerator[Runner, None]:
+    kit = kit_of("kodelet", "runner")
     settings = settings_of(adapters(())["kodelet"].northbound.settings, (), **RUNNER_SETTINGS)
-    token = GivenToken(value=TOKEN)
-    entry = Entry("north", "server", "kodelet", address, False, settings, token=token)
-    given, connect = kit.given(token=TOKEN), partial(RunnerConnection, takes=takes)
-    async with (
-        open_worker(entry, Script(), folder, TOOLS, connect),
-        open_target(kit, address, kit.options(given), Wants({})) as target,
-    ):
-        yield Runner(kit, target, given)
+    token, connect = GivenToken(value=TOKEN), partial(RunnerConnection, takes=takes)
+    given = kit.given(token=TOKEN)
+    async with open_target(kit, address, kit.options(given), Wants({})) as target:
+        there = target.address
+        entry = Entry("north", "server", "kodelet", there, False, settings, token=token)
+        async with trio.open_nursery() as nursery:
+            make = partial(open_worker, entry, Script(), folder, TOOLS, connect)
+            own = InProcess(nursery, make)
+            await own.ensure()
+            yield Runner(kit, target, given, started=own)
+            nursery.cancel_scope.cancel()
 
 
 class Unwritten(LineWriter):

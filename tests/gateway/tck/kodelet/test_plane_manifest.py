@@ -12,7 +12,6 @@ from fleetgate.gateway.tck.testing import Bend, Mutants, behind, drop, hears
 
 NEVER_CLOSES = Bend(says=drop("run.close"))
 CLOSE = b'{"jsonrpc":"2.0","id":"x","method":"run.close","params":{"runId":"x"}}'
-CALL = b'{"jsonrpc":"2.0","id":"x","method":"tool.execute","params":{"runId":"x"}}'
 
 MUTANTS: Mutants = (
     ("KODELET-C-304", Bend(says=behind("run.open", CLOSE))),

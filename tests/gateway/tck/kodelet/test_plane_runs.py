@@ -11,7 +11,6 @@ from fleetgate.gateway.tck.runner import Runner
 from fleetgate.gateway.tck.testing import Bend, Mutants, behind, drop, hears, says, twice
 
 NEVER_CLOSES = Bend(says=drop("run.close"))
-CLOSE = b'{"jsonrpc":"2.0","id":"x","method":"run.close","params":{"runId":"x"}}'
 CALL = b'{"jsonrpc":"2.0","id":"x","method":"tool.execute","params":{"runId":"x"}}'
 
 MUTANTS: Mutants = (

@@ -15,7 +15,7 @@ from fleetgate.gateway.tck.peer import Patience
 from fleetgate.gateway.tck.proving import check_fails, check_mutants, open_controller
 from fleetgate.gateway.tck.runner import Runner, Verdict
 from fleetgate.gateway.tck.target import Wants, open_target
-from fleetgate.gateway.tck.testing import Bend, Mutants, says
+from fleetgate.gateway.tck.testing import STAYS, Bend, Mutants, says
 from fleetgate.gateway.testing import SeenHouse
 from fleetgate.transports.api import Link
 from fleetgate.transports.open import open_listener
@@ -59,9 +59,12 @@ async def test_a_door_that_is_always_open_or_always_shut_fails(
         await check_fails(Runner(kit, target, given), id, Bend())
 
 
-@pytest.mark.parametrize("id", BODIES)
-async def test_the_body_of_a_refusal_is_looked_at(id: str) -> None:
-    """In real time, for HTTP needs a real socket."""
+@pytest.mark.parametrize(
+    ("id", "bend"),
+    [*((id, says('"success":false', '"success":true')) for id in BODIES), ("KODELET-C-019", STAYS)],
+)
+async def test_what_needs_http_or_a_websocket(id: str, bend: Bend) -> None:
+    """The bodies of refusals, and binary messages. In real time, for they need a real socket."""
     kit, token = kit_of("kodelet", "control-plane"), "t"
     tokens = (Grant(GivenToken(value=token), "runner"),)
     settings = adapters(())["kodelet"].southbound.settings()
@@ -76,4 +79,4 @@ async def test_the_body_of_a_refusal_is_looked_at(id: str) -> None:
             result = await runner.attempt(requirement)
             assert result.verdict is Verdict.PASS, result.reason
             runner.patience = Patience(within=0.1)
-            await check_fails(runner, id, says('"success":false', '"success":true'))
+            await check_fails(runner, id, bend)

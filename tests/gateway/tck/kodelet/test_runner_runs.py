@@ -19,6 +19,7 @@ MUTANTS: Mutants = (
     ("KODELET-R-205", says("-32602", "-32603")),
     ("KODELET-R-206", says("-32003", "-32001")),
     ("KODELET-R-206", says("-32001", "-32003")),
+    ("KODELET-R-207", Bend(leaves=lambda frame: b"run_not_active" in frame)),
     ("KODELET-R-207", says("run_not_active", "gone")),
     ("KODELET-R-207", says('"result":null', '"result":{}')),
     ("KODELET-R-208", Bend(hears=nth("run.open", 2, swap('"conversationId"', '"x"')))),

@@ -42,7 +42,7 @@ MUTANTS: Mutants = (
 
 
 def test_each_requirement_has_its_mutant() -> None:
-    check_mutants(TOPIC, MUTANTS)
+    check_mutants(TOPIC, [*MUTANTS, ("KODELET-R-116", Bend())])
 
 
 @pytest.mark.parametrize(("id", "bend"), MUTANTS, ids=[id for id, _ in MUTANTS])
@@ -50,3 +50,10 @@ async def test_a_bent_runner_fails(
     runner: Runner, autojump_clock: MockClock, id: str, bend: Bend
 ) -> None:
     await check_fails(runner, id, bend)
+
+
+async def test_a_runner_that_tries_again_though_it_was_refused_for_good_fails(
+    runner: Runner, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fleetgate.transports.memory.is_final", lambda _status: False)
+    await check_fails(runner, "KODELET-R-116", Bend())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleetgate.gateway.tck.rvbox.bending import change, leave_out, lifecycle, repeat
+from fleetgate.gateway.tck.rvbox.bending import change, is_a, leave_out, lifecycle, repeat
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 
@@ -22,6 +22,13 @@ def test_members_change_in_payloads_and_in_events() -> None:
     (frame,) = lifecycle(2, 3)(envelope(QUEUED))
     assert codec.decode(frame).payload == w.CommandEvent("u", 1, 1, None, w.LifecycleChanged(3))
     assert change(w.LifecycleChanged, pid=7)(CAPACITY) == (CAPACITY,)
+
+
+def test_payloads_and_events_are_told_from_others() -> None:
+    assert is_a(w.ClientCapacity)(CAPACITY)
+    assert is_a(w.LifecycleChanged)(envelope(QUEUED))
+    assert not is_a(w.AgentError)(CAPACITY)
+    assert not is_a(w.AgentError)(b"\xff\xff")
 
 
 def test_frames_are_left_out_or_repeated() -> None:

@@ -17,9 +17,6 @@ from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
-OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
-OPEN = Bend(says=change(w.AgentError, close_session=False))
-
 
 def rejected(code: Code) -> Bend:
     return Bend(says=change(w.CommandAccepted, rejection=w.ControlError(code, "x")))
@@ -51,6 +48,8 @@ MUTANTS: Mutants = (
     ("RVBOX-C-023", rejected(Code.INTERNAL)),
     *((f"RVBOX-C-{id:03}", rejected(Code.INTERNAL)) for id in range(24, 33)),
     ("RVBOX-C-024", Bend(says=change(w.CommandAccepted, accepted=True))),
+    ("RVBOX-C-048", rejected(Code.CONFLICT)),
+    ("RVBOX-C-048", Bend(says=change(w.CommandAccepted, accepted=True))),
 )
 
 

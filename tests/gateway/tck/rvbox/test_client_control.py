@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from trio.testing import MockClock
 
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.rvbox.bending import change
+from fleetgate.gateway.tck.rvbox.bending import change, is_a, repeat
 from fleetgate.gateway.tck.rvbox.client_control import TOPIC
 from fleetgate.gateway.tck.testing import Bend, Mutants
 from fleetgate.protocols.rvbox import wire as w
@@ -16,6 +18,15 @@ from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
 OPEN = Bend(says=change(w.AgentError, close_session=False))
 
+LEAVES = Bend(leaves=is_a(w.AgentError))
+
+
+def leaves_after(number: int) -> Bend:
+    """It ends the link behind its report of this number."""
+    reports = count(1)
+    error = is_a(w.AgentError)
+    return Bend(leaves=lambda frame: error(frame) and next(reports) == number)
+
 
 MUTANTS: Mutants = (
     ("RVBOX-C-033", OPEN),
@@ -23,11 +34,17 @@ MUTANTS: Mutants = (
     ("RVBOX-C-035", Bend(says=change(w.CommandExit, lifecycle=4))),
     ("RVBOX-C-036", OTHER_CODE),
     ("RVBOX-C-036", Bend(says=change(w.AgentError, close_session=True))),
+    ("RVBOX-C-036", leaves_after(2)),
+    ("RVBOX-C-037", LEAVES),
     ("RVBOX-C-037", Bend(hears=change(w.SignalCommand, command_revision=2))),
     ("RVBOX-C-038", OTHER_CODE),
+    ("RVBOX-C-038", leaves_after(2)),
+    ("RVBOX-C-039", LEAVES),
+    ("RVBOX-C-039", Bend(says=repeat(w.StdinAck))),
     ("RVBOX-C-039", Bend(says=change(w.StdinAck, through_write_seq=2))),
     ("RVBOX-C-039", OTHER_CODE),
     ("RVBOX-C-040", OTHER_CODE),
+    ("RVBOX-C-040", LEAVES),
 )
 
 

@@ -18,7 +18,6 @@ from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
 OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
-OPEN = Bend(says=change(w.AgentError, close_session=False))
 
 
 def full(frame: bytes) -> Sequence[bytes]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetgate.gateway.explain.given import Given, Unreadable, frames_in, from_hex
+from fleetgate.gateway.explain_frame.given import AS_BYTES, frames_in, from_hex, wrong_with
+from fleetgate.gateway.explain_frame.recorded import Given, Unreadable
 from fleetgate.gateway.registry import adapters
-from fleetgate.protocols.explaining import Whence
 
 LIST = b'\0{"requestId":2,"type":"list_runs"}'
 FRAMED = len(LIST).to_bytes(4, "big") + LIST
@@ -27,7 +25,8 @@ def found_in(data: bytes, protocol: str = "agency") -> Sequence[Given]:
         return explained.readable and not explained.rule
 
     side = adapter.northbound
-    return frames_in(data, protocol, side.carriage(side.settings()), takes)
+    carriage = side.carriage(side.settings())
+    return frames_in(data, protocol, adapter.showing.version, carriage, takes)
 
 
 @pytest.mark.parametrize("text", [b"00ff", b"00 FF\n", b"0x00, 0xff", b"00:ff", b" 00\n ff "])
@@ -70,35 +69,27 @@ def test_each_line_of_digits_is_a_frame_of_its_own() -> None:
     assert [each.where for each in found] == ["line 1", "line 2", "line 3"]
 
 
-def recording(*items: dict[str, object]) -> bytes:
-    lines = ({"recording": 1}, *items)
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+def test_a_line_among_digits_that_is_none_is_told_in_its_place() -> None:
+    found = found_in(f"{LIST.hex()}\nzz\n{LIST.hex()}0\n".encode())
+    assert [each.data for each in found] == [LIST, None, None]
+    assert "other characters came" in found[1].fault
+    assert "one is alone among the 71 that came" in found[2].fault
 
 
-LINK = {"event": "link", "link": 1, "protocol": "agency", "path": "/p"}
-FRAME = {"event": "frame", "link": 1, "from": "controller", "raw": b64encode(LIST).decode()}
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(b"abc", "one is alone among the 3"), (b"0x0", "one is alone"), (b"zz", "other")],
+)
+def test_wrong_digits_are_told_by_what_is_wrong(text: bytes, said: str) -> None:
+    assert said in wrong_with(text)
 
 
-def test_a_recording_names_sender_and_path() -> None:
-    (found,) = found_in(recording(LINK, FRAME))
-    assert found == Given("line 3", LIST, "", Whence("controller", "/p"), 1)
-
-
-def test_what_a_recording_lacks_is_said() -> None:
-    unkept = {**FRAME, "raw": None, "rule": "invalid JSON frame: x"}
-    wrong = {**FRAME, "raw": "%%"}
-    found = found_in(recording(LINK, unkept, {**FRAME, "raw": None}, wrong) + b'{"event":"fr')
-    assert [(each.data, each.fault) for each in found] == [
-        (None, "invalid JSON frame: x"),
-        (None, "it was not kept when it was recorded"),
-        (None, "raw is no base64"),
-        (None, "the recording is cut off here"),
-    ]
-
-
-def test_a_recording_of_another_protocol_has_none() -> None:
-    with pytest.raises(Unreadable, match="has no frame of rvbox; it has agency"):
-        found_in(recording(LINK, FRAME), "rvbox")
+def test_text_that_is_no_frame_may_have_been_meant_as_digits() -> None:
+    with pytest.raises(Unreadable, match="one is alone among the 3 that came"):
+        found_in(b"abc\n")
+    (only,) = found_in(b"0xzz\n")
+    assert (only.where, only.data) == (AS_BYTES, b"0xzz\n")
+    assert [each.where for each in found_in(b'{"a":1}')] == ["the frame"]
 
 
 def test_nothing_is_no_frame() -> None:
@@ -108,5 +99,7 @@ def test_nothing_is_no_frame() -> None:
 
 @given(st.sampled_from(sorted(adapters(()))), st.binary(min_size=1, max_size=200))
 def test_any_bytes_have_an_answer(protocol: str, data: bytes) -> None:
-    if data.strip():
+    try:
         assert found_in(data, protocol)
+    except Unreadable:
+        return

@@ -1,4 +1,4 @@
-"""Who asks and who works take different operations."""
+"""What a fake that works does with its runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from pathlib import Path
 from typing import Any
 
 
-def test_a_worker_takes_no_start_and_a_controller_lists_no_runs(
-    fakes: Callable[..., Any], tmp_path: Path
-) -> None:
-    words = ("--socket", str(tmp_path / "d" / "s"))
-    daemon = fakes("agency-daemon", *words)
+def test_a_worker_takes_no_start(fakes: Callable[..., Any], tmp_path: Path) -> None:
+    daemon = fakes("agency-daemon", "--socket", str(tmp_path / "d" / "s"))
     daemon.tell(op="start", id="1", run="a", input={"prompt": "x"})
     assert daemon.until(id="1")["error"]["code"] == "invalid_argument"
     daemon.tell(op="runs", id="2")
     assert daemon.until(id="2")["runs"] == []
-    client = fakes("agency-client", *words)
-    client.tell(op="runs", id="1")
-    assert not client.until(id="1")["ok"]
 
 
 SCRIPT = """
@@ -46,9 +40,12 @@ def test_a_script_is_played_and_goes_on_with_what_is_emitted(
     client.tell(op="send", id="3", run="a", text="go")
     client.until(event="link", state="down")
     client.until(event="link", state="up")
-    daemon.tell(op="runs", id="1")
-    (run,) = [each["run"] for each in daemon.until(id="1")["runs"]]
-    daemon.tell(op="emit", id="2", run=run, steps=[{"text": "more"}, {"finish": {"exit": 3}}])
+    daemon.tell(op="emit", id="1", run="none", steps=[{"text": "more"}])
+    assert daemon.until(id="1")["error"] == {
+        "code": "not_found",
+        "message": "no scripted run none is open here; open: client/a",
+    }
+    daemon.tell(op="emit", id="2", run="a", steps=[{"text": "more"}, {"finish": {"exit": 3}}])
     assert daemon.until(id="2")["ok"]
     client.until(type="TextProduced", text="more")
     client.tell(op="wait", id="4", run="a")

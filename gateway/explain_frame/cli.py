@@ -9,8 +9,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from fleetgate.gateway.command_line import Intermixed
 from fleetgate.gateway.config_reader import nearest
-from fleetgate.gateway.explain.given import MOST, Given, Unreadable, frames_in, from_hex
+from fleetgate.gateway.explain_frame.given import MOST, frames_in, from_hex, wrong_with
+from fleetgate.gateway.explain_frame.recorded import Given, Unreadable
 from fleetgate.gateway.printable import printable
 from fleetgate.gateway.registry import adapters
 from fleetgate.protocols.api import Adapter
@@ -18,7 +20,7 @@ from fleetgate.protocols.explaining import SPEAKERS, Explained, Explainer, Speak
 
 OK: Final = 0
 REFUSED: Final = 1
-"""A frame is one that the protocol refuses."""
+"""A frame is one that the protocol refuses, or something is missing."""
 USAGE: Final = 2
 
 DUMPED: Final = 64
@@ -39,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
         frames = _frames(adapter, given)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
-    except (Unreadable, OSError) as error:
+    except Unreadable as error:
         sys.stderr.write(f"gateway explain-frame: {error}\n")
         return USAGE
     return _explain(adapter, frames, given)
@@ -47,11 +49,13 @@ def run(argv: Sequence[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of its command line."""
-    parser = argparse.ArgumentParser(
+    parser = Intermixed(
         prog="gateway explain-frame",
         description="Decodes frames. Of one that the protocol refuses, says by which rule, and "
-        "where that is written. Secrets are not shown.",
-        epilog="Exit codes: 0 all are frames, 1 the protocol refuses one, 2 nothing to explain.",
+        "where that is written. Secrets are not shown. `gateway explain` is another thing: what a "
+        "running gateway has done with an event.",
+        epilog="Exit codes: 0 all are frames, 1 the protocol refuses one, or "
+        "something is missing, 2 nothing to explain.",
     )
     parser.add_argument("protocol", metavar="PROTOCOL", help=", ".join(adapters(())))
     parser.add_argument(
@@ -92,22 +96,30 @@ def _frames(adapter: Adapter, given: argparse.Namespace) -> Sequence[Given]:
         return explained.readable and not explained.rule
 
     side = adapter.northbound
-    return frames_in(_read(given.given), adapter.name, side.carriage(side.settings()), takes)
+    carriage = side.carriage(side.settings())
+    return frames_in(_read(given.given), adapter.name, adapter.showing.version, carriage, takes)
 
 
 def _read(word: str) -> bytes:
     """What is given.
 
-    Raises: `Unreadable`, `OSError`.
+    Raises: `Unreadable`.
     """
     if word == "-":
         return _bounded(sys.stdin.buffer.read(MOST + 1))
-    if os.path.exists(word):
-        with open(word, "rb") as file:
-            return _bounded(file.read(MOST + 1))
-    if from_hex(word.encode()) is None:
-        raise Unreadable(f"{word[:60]!r} is neither hexadecimal digits nor a file that is there")
-    return word.encode()
+    try:
+        if os.path.exists(word):
+            with open(word, "rb") as file:
+                return _bounded(file.read(MOST + 1))
+    except OSError as error:
+        raise Unreadable(f"{word} cannot be read: {error.strerror}") from None
+    digits = os.fsencode(word)
+    if from_hex(digits) is None:
+        raise Unreadable(
+            f"{word[:60]!r} is neither hexadecimal digits nor a file that is there: "
+            f"{wrong_with(digits)}"
+        )
+    return digits
 
 
 def _bounded(data: bytes) -> bytes:
@@ -149,7 +161,7 @@ def _line(given: Given, explained: Explained, section: str) -> dict[str, Any]:
 
 
 def _text(protocol: str, given: Given, explained: Explained, section: str) -> Iterator[str]:
-    size = "" if given.data is None else f"{len(given.data)} bytes"
+    size = "" if given.data is None else _bytes(len(given.data))
     sender = "" if explained.sender is None else f"from the {explained.sender}"
     said = ", ".join(filter(None, (printable(explained.name or "", newlines=False), size, sender)))
     yield f"{given.where}: {said}".rstrip()
@@ -164,6 +176,10 @@ def _text(protocol: str, given: Given, explained: Explained, section: str) -> It
         yield from (f"  {line}" for line in printable(body).splitlines())
     if explained.redacted:
         yield f"  ({explained.redacted} secrets are not shown)"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"
 
 
 def _dump(data: bytes) -> Iterator[str]:
