@@ -17,6 +17,11 @@ sample
 part
     One bench, with a table of its own: the bridge, each pair of protocols, or one thing by itself,
     such as followers, memory, recovery, appends to the journal.
+piece
+    One thing that is done for an event on its way, by itself (part `event`).
+spot
+    A function of a room, and the processor time that a bridge was seen to spend there (part
+    `profile`).
 base
     Another commit, whose bridge takes turns with this tree's (`--compare`).
 

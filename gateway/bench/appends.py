@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -19,7 +19,9 @@ from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.core.run import Run
 from fleetgate.core.times import SECOND
 from fleetgate.gateway.bench.figures import percentile
+from fleetgate.gateway.bench.losses import Losses
 from fleetgate.gateway.bench.task import BenchFailed
+from fleetgate.gateway.bench.trial import new_directory
 
 SIZE: Final = 256
 """Bytes of an event's text: the size that the bridge's aim is about."""
@@ -40,6 +42,11 @@ class AppendPlan:
     batches: tuple[int, ...] = BATCHES
     rounds: int = 3
     seconds: float = 0.5
+
+
+PLAN: Final = AppendPlan()
+
+QUICK: Final = AppendPlan(rounds=1)
 
 
 @attrs.frozen(slots=True)
@@ -78,24 +85,28 @@ class AppendFigure:
         return self.rate / self.batch
 
 
-def measure(disk: Path, plan: AppendPlan) -> list[AppendSample]:
-    """Fill a journal for each sample, in a new directory under `disk` that is gone after.
-
-    Raises: `BenchFailed`, `OSError`, `JournalError`.
-    """
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=disk.absolute()) as directory:
-        return trio.run(_measure, Path(directory), plan)
+def measure(disk: Path, plan: AppendPlan, losses: Losses) -> list[AppendSample]:
+    """Fill a journal for each sample, in a new directory under `disk` that is gone after."""
+    return trio.run(_measure, disk, plan, losses)
 
 
-async def _measure(directory: Path, plan: AppendPlan) -> list[AppendSample]:
+async def _measure(disk: Path, plan: AppendPlan, losses: Losses) -> list[AppendSample]:
     samples: list[AppendSample] = []
-    for nth in range(plan.rounds):
+    for _ in range(plan.rounds):
         for batch in plan.batches:
-            path = directory / f"{nth}-{batch}.db"
-            async with open_sqlite_journal(path) as journal:
-                sample = await _fill(journal, batch, plan.seconds)
-            samples.append(attrs.evolve(sample, size=os.stat(path).st_size))
+            trial = partial(_trial, disk, batch, plan.seconds)
+            sample = await losses.attempt(f"{batch} events a commit", trial)
+            if sample is not None:
+                samples.append(sample)
     return samples
+
+
+async def _trial(disk: Path, batch: int, seconds: float) -> AppendSample:
+    with new_directory(disk) as directory:
+        path = Path(directory) / "journal.db"
+        async with open_sqlite_journal(path) as journal:
+            sample = await _fill(journal, batch, seconds)
+        return attrs.evolve(sample, size=os.stat(path).st_size)
 
 
 async def _fill(journal: Journal, batch: int, seconds: float) -> AppendSample:

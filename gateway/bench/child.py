@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, TypeVar
@@ -19,8 +19,9 @@ from fleetgate.transports.framing import make_framer
 LONGEST_LINE: Final = 64 << 20
 """Bytes of a line: a sample of a paced task has some ten of them for each event."""
 
-KEPT: Final = 256
-"""Lines that wait to be looked for; older ones are dropped. A gateway writes a dozen."""
+KEPT: Final = 4096
+"""Lines that wait to be looked for; older ones are dropped. A gateway writes a dozen, and a client
+that says each event has a pipe's worth of them read at a time."""
 
 SHOWN: Final = 10
 """Lines that an error shows."""
@@ -79,6 +80,17 @@ class Child:
                 raise BenchFailed(f"the {self._name} ended too early")
             await self._news.wait()
 
+    async def tell(self, line: str) -> None:
+        """Write a line to it; only to one that was opened to `listen`.
+
+        Raises: `BenchFailed`: it does not take it.
+        """
+        assert self._process.stdin is not None
+        try:
+            await self._process.stdin.send_all(f"{line}\n".encode())
+        except trio.BrokenResourceError:
+            raise BenchFailed(f"the {self._name} ended too early") from None
+
     async def watch(self) -> None:
         """Wait until it has ended.
 
@@ -105,18 +117,38 @@ class Child:
 
 @asynccontextmanager
 async def open_child(
-    name: str, module: str, *args: str, family: list[Child], source: Path | None = None
+    name: str,
+    module: str,
+    *args: str,
+    family: list[Child],
+    source: Path | None = None,
+    listens: bool = False,
 ) -> AsyncGenerator[Child]:
     """Run a Python module in a process of its own, for the time of the block. It joins `family`,
     for whoever has to say what went wrong. `source`: the directory that has its code, in place of
-    ours."""
-    command: Sequence[str] = (sys.executable, "-P", "-m", module, *args)
+    ours. `listens`: it is told things on its standard input."""
+    command = (sys.executable, "-P", "-m", module, *args)
+    environment = None if source is None else {**os.environ, "PYTHONPATH": str(source)}
+    async with open_program(name, command, family, environment, listens=listens) as child:
+        yield child
+
+
+@asynccontextmanager
+async def open_program(
+    name: str,
+    command: Sequence[str],
+    family: list[Child],
+    environment: Mapping[str, str] | None = None,
+    *,
+    listens: bool = False,
+) -> AsyncGenerator[Child]:
+    """As `open_child`, any program."""
     process = await trio.lowlevel.open_process(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if listens else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=None if source is None else {**os.environ, "PYTHONPATH": str(source)},
+        env=environment,
     )
     child = Child(name, process)
     family.append(child)

@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
-from typing import Any, Final
-
-import trio
+from typing import Final
 
 from fleetgate.core.journal.api import JournalError
-from fleetgate.gateway.bench import compare, document, parts, process
-from fleetgate.gateway.bench.figures import pairs_of
+from fleetgate.gateway.bench import compare, document, parts, process, profile, targets
+from fleetgate.gateway.bench.losses import Losses
 from fleetgate.gateway.bench.machine import invocation, machine
-from fleetgate.gateway.bench.plan import FULL, QUICK, Plan, Trial
-from fleetgate.gateway.bench.report import FORMAT, Result, table, to_json, to_text
-from fleetgate.gateway.bench.sample import Sample
-from fleetgate.gateway.bench.subjects import Kind
+from fleetgate.gateway.bench.pairs.places import PROTOCOLS
+from fleetgate.gateway.bench.results import Results
 from fleetgate.gateway.bench.task import BenchFailed
-from fleetgate.gateway.bench.trial import run_trial
+from fleetgate.gateway.command_line import Intermixed
 
 RESULTS: Final = Path("bench/results")
 """Where raw data is kept, and where journals lie meanwhile: a real disk, not a file system in
 memory, which many machines have under the system's directory for temporary files."""
 
-
-BRIDGE: Final = "bridge"
-
-ALL: Final = (BRIDGE, *parts.PARTS)
+ALL: Final = tuple(parts.PARTS)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run `gateway bench`. Answers the exit code: 1 where a trial failed, or none can
+    """Run `gateway bench`. Answers the exit code: 1 where a part failed, or none can
     be run here; 2 for a command line that makes no sense."""
     try:
         given = _parser().parse_args(argv)
@@ -47,70 +39,115 @@ def run(argv: Sequence[str]) -> int:
     if not process.known():
         sys.stderr.write("gateway bench: needs Linux, whose /proc it reads\n")
         return 1
-    started = datetime.now(UTC)
-    path: Path = given.json or RESULTS / f"{started:%Y%m%dT%H%M%SZ}.json"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if given.compare:
-            return _compare(given.compare, given.quick, path.parent)
-        wanted = tuple(dict.fromkeys([*given.part, *given.only])) or ALL
-        kept, said = _measure_all(wanted, given.quick, f"{started:%Y-%m-%dT%H:%M:%SZ}", path.parent)
-        path.write_text(kept)
+            return _compare(given.compare, given.quick, _disk(given.json))
+        if given.profile:
+            return _profile(given.profile, given.quick, _disk(given.json))
+        kept = _results(given.json, given.resume)
     except OSError as error:
         sys.stderr.write(f"gateway bench: {error}; --json FILE keeps the result elsewhere\n")
         return 1
-    except (BenchFailed, JournalError) as error:
+    except BenchFailed as error:
         sys.stderr.write(f"gateway bench: {error}\n")
         return 1
-    sys.stdout.write(f"{said}\nraw data: {path}\n")
-    return 0
+    wanted = tuple(dict.fromkeys([*given.part, *given.only])) or ALL
+    return _measure_all(kept, [part for part in wanted if not kept.whole(part)], given.quick)
+
+
+def _disk(result: Path | None) -> Path:
+    """The directory in which journals are, where no result is kept."""
+    disk = RESULTS if result is None else result.parent
+    disk.mkdir(parents=True, exist_ok=True)
+    return disk
+
+
+def _results(path: Path | None, resumed: Path | None) -> Results:
+    """Where results go, and those that are there."""
+    if resumed is not None:
+        return Results.resumed(resumed)
+    return Results.new(path or RESULTS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json")
+
+
+def _measure_all(kept: Results, wanted: Sequence[str], quick: bool) -> int:
+    """Measure one part after the other. Each is kept once it is there, and one that fails is said
+    and costs the others nothing."""
+    failed: list[str] = []
+    for part in wanted:
+        try:
+            found = _measure(part, quick, kept)
+            kept.add(part, parts.to_document(found))
+        except (BenchFailed, JournalError, OSError) as error:
+            failed.append(part)
+            sys.stderr.write(f"gateway bench: {part}: {error}\n")
+        else:
+            sys.stdout.write(f"## {part}\n\n{parts.to_text(found)}\n")
+            sys.stdout.flush()
+    if kept.parts:
+        sys.stdout.write(f"{targets.to_text(kept.parts)}\nraw data: {kept.path}\n")
+    if failed:
+        again = f"; what there is, is kept: --resume {kept.path}" if kept.parts else ""
+        sys.stderr.write(f"gateway bench: without a result: {', '.join(failed)}{again}\n")
+    some = [part for part in wanted if part not in failed and kept.parts[part]["lost"]]
+    if some:
+        sys.stderr.write(
+            f"gateway bench: trials of {', '.join(some)} came to nothing; "
+            f"--resume {kept.path} measures what they belong to again\n"
+        )
+    return 1 if failed else 0
+
+
+def _measure(part: str, quick: bool, kept: Results) -> parts.PartResult:
+    started, begun = datetime.now(UTC), time.monotonic()
+    facts = machine(kept.path.parent, kept.commit)
+    measured = parts.PARTS[part](kept.path.parent, quick)
+    if measured.lost and not measured.samples:
+        raise BenchFailed(f"no trial came to anything; {'; '.join(measured.lost)}")
+    return parts.PartResult(
+        part=part,
+        started=f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        arguments=invocation(),
+        machine=facts,
+        measured=measured,
+        load=os.getloadavg(),
+        seconds=time.monotonic() - begun,
+    )
 
 
 def _compare(base: str, quick: bool, disk: Path) -> int:
-    plan = compare.QUICK if quick else compare.ComparePlan()
-    found = compare.measure(base, disk, plan)
-    sys.stdout.write(f"{table(compare.HEAD, compare.rows(found))}\n")
-    return 0
+    plan = compare.QUICK if quick else compare.PLAN
+    losses = Losses()
+    found = compare.measure(base, disk, plan, losses)
+    sys.stdout.write(compare.to_text(found, losses.lines))
+    return 0 if found else 1
+
+
+def _profile(pair: str, quick: bool, disk: Path) -> int:
+    plan = profile.plan_of(pair, profile.QUICK if quick else profile.PLAN)
+    losses = Losses()
+    samples = profile.measure(disk, plan, losses)
+    sys.stdout.write(f"{profile.tables(samples, profile.KEPT)}\n" if samples else "")
+    return 0 if samples else 1
 
 
 def _document(result: Path) -> int:
     try:
-        count = document.write(result)
+        count, why = document.write(result), document.unexplained(result)
     except (OSError, ValueError, BenchFailed) as error:
         sys.stderr.write(f"gateway bench: {error}\n")
         return 1
     sys.stdout.write(f"{count} tables of {result} are in {document.PAGE}\n")
-    return 0
-
-
-def _measure_all(wanted: Sequence[str], quick: bool, started: str, disk: Path) -> tuple[str, str]:
-    """One part's result; or those of several, each under its name."""
-    if len(wanted) == 1:
-        return _measure(wanted[0], quick, started, disk)
-    kept: dict[str, Any] = {}
-    said: list[str] = []
-    for part in wanted:
-        raw, text = _measure(part, quick, started, disk)
-        kept[part] = json.loads(raw)
-        said.append(f"## {part}\n\n{text}")
-    return json.dumps({"format": FORMAT, "parts": kept}) + "\n", "\n".join(said)
-
-
-def _measure(part: str, quick: bool, started: str, disk: Path) -> tuple[str, str]:
-    """A result as JSON and as text."""
-    facts, called = machine(disk), invocation()
-    if part != BRIDGE:
-        measured = parts.PARTS[part](disk, quick)
-        found = parts.PartResult(part, started, called, facts, measured, os.getloadavg())
-        return parts.to_json(found), parts.to_text(found)
-    plan = QUICK if quick else FULL
-    samples = trio.run(run_plan, plan, disk)
-    result = Result(started, called, facts, plan, samples, os.getloadavg())
-    return to_json(result), to_text(result)
+    if not why:
+        return 0
+    sys.stderr.write(
+        f"gateway bench: {document.PAGE} does not say what bounds {', '.join(why)}, which the "
+        "result misses: write it behind a mark <!-- why: NAME -->\n"
+    )
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Intermixed(
         prog="gateway bench",
         description="Measure the gateway on this machine: bridges against a plain relay of the "
         "same two transports, one after the other, and what each of its parts takes.",
@@ -136,6 +173,13 @@ def _parser() -> argparse.ArgumentParser:
         "file's commit, in pairs one after the other",
     )
     parser.add_argument(
+        "--profile",
+        metavar="PAIR",
+        type=_pair,
+        help="in place of that: where the processor time of one pair's bridge goes, by room and by "
+        "function; CONTROLLER-WORKER, such as agency-rvbox",
+    )
+    parser.add_argument(
         "--document",
         type=Path,
         metavar="RESULT",
@@ -145,50 +189,27 @@ def _parser() -> argparse.ArgumentParser:
         "--json",
         type=Path,
         metavar="FILE",
-        help=f"where the raw data goes (default: a new file in {RESULTS}); journals are beside it",
+        help=f"where the raw data goes, after each part (default: a new file in {RESULTS}); "
+        "journals are beside it",
+    )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="FILE",
+        help="measure what a result file of this commit has not, and parts of which a trial came "
+        "to nothing, and put it there",
     )
     return parser
+
+
+def _pair(words: str) -> str:
+    if set(words.split("-")) - set(PROTOCOLS) or words.count("-") != 1:
+        said = ", ".join(PROTOCOLS)
+        raise argparse.ArgumentTypeError(f"{words!r} is not CONTROLLER-WORKER, each of {said}")
+    return words
 
 
 def _part(name: str) -> str:
     if name not in ALL:
         raise argparse.ArgumentTypeError(f"there is no part {name!r}; there are {', '.join(ALL)}")
     return name
-
-
-async def run_plan(plan: Plan, disk: Path) -> list[tuple[Trial, Sample]]:
-    """Run all trials, and say on stderr how each went.
-
-    Raises: `BenchFailed`.
-    """
-    trials = list(plan.trials())
-    samples: list[tuple[Trial, Sample]] = []
-
-    async def run_all(trials: Iterable[Trial], count: int) -> None:
-        for trial in trials:
-            samples.append((trial, await run_trial(trial, disk)))
-            sys.stderr.write(f"{len(samples)}/{count} {progress(samples)}\n")
-
-    await run_all(trials, len(trials))
-    last = list(plan.last(trials[-1].pair + 1, most_of(samples, plan.paced_size)))
-    await run_all(last, len(trials) + len(last))
-    return samples
-
-
-def most_of(samples: Iterable[tuple[Trial, Sample]], size: int) -> float:
-    """The median of the bridge's events a second, of that size and as fast as they were taken;
-    0 where there are none."""
-    rates = [
-        sample.rate
-        for trial, sample in samples
-        if trial.kind is Kind.BRIDGE and trial.task.size == size and not trial.task.rate
-    ]
-    return median(rates) if rates else 0.0
-
-
-def progress(samples: Sequence[tuple[Trial, Sample]]) -> str:
-    """One line about the last trial."""
-    trial, sample = samples[-1]
-    line = f"{trial.kind.value} {trial.task.size} bytes: {sample.rate:.0f} events/s"
-    pairs = pairs_of(each for each in samples if each[0].pair == trial.pair)
-    return f"{line}, ratio {pairs[0].ratio:.2f}" if pairs and not trial.task.rate else line

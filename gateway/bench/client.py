@@ -42,9 +42,10 @@ _A = TypeVar("_A", bound=a.ServerResponse)
 class LoadClient:
     """One client on one link."""
 
-    def __init__(self, link: Link, task: Task) -> None:
+    def __init__(self, link: Link, task: Task, run: str = RUN) -> None:
         self._link = link
         self._task = task
+        self._run = run
         self._come: deque[bytes] = deque()
         self._requests = 0
 
@@ -58,8 +59,8 @@ class LoadClient:
         await self._ask(a.Hello("bench-client", a.ProtocolVersion(0, 3)), a.HelloAnswer)
         if start:
             request = a.RunRequest("claude", "", str(self._task), "edit", False, False, ())
-            await self._ask(a.StartRun(RUN, request, f"{RUN}:start"), a.Accepted)
-        await self._ask(a.AttachRun(RUN, 0), a.RunAnswer)
+            await self._ask(a.StartRun(self._run, request, f"{self._run}:start"), a.Accepted)
+        await self._ask(a.AttachRun(self._run, 0), a.RunAnswer)
 
     async def _ask(self, message: a.ClientMessage, kind: type[_A]) -> None:
         self._requests += 1

@@ -1,27 +1,31 @@
 """`gateway bench --compare BASE`: this tree's gateway beside that of another commit, here and now.
 
 The load, and how it is measured, are this tree's for both. BASE is a revision of the repository, or
-a result file, whose commit it then is.
+a result file: then it is the commit of its part `bridge`, which measures the same.
 """
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 import trio
 
 import fleetgate
 from fleetgate.gateway.bench.figures import percentile
+from fleetgate.gateway.bench.losses import Losses
 from fleetgate.gateway.bench.plan import Trial
+from fleetgate.gateway.bench.report import table
+from fleetgate.gateway.bench.results import parts_of
 from fleetgate.gateway.bench.sample import Sample
 from fleetgate.gateway.bench.subjects import Kind
 from fleetgate.gateway.bench.task import BenchFailed, Task
@@ -33,11 +37,16 @@ GIT_WITHIN: Final = 60.0
 
 @attrs.frozen(slots=True)
 class ComparePlan:
-    """A pair is the base and then this tree, at the same task. Each task has `pairs`."""
+    """A pair is the base and then this tree, at the same task. Each task has `pairs`. Before them
+    comes one pair of `first`, which does not count: what is new is compiled there, and a base that
+    cannot be measured is found out."""
 
     tasks: tuple[Task, ...] = (Task(256, 3.0), Task(4096, 3.0), Task(256, 5.0, 1000))
-    pairs: int = 5
+    pairs: int = 6
+    first: Task = Task(256, 0.5)
 
+
+PLAN: Final = ComparePlan()
 
 QUICK: Final = ComparePlan(tasks=(Task(256, 1.0), Task(256, 2.0, 1000)), pairs=2)
 
@@ -51,44 +60,53 @@ class Compared:
     here: Sample
 
 
-def measure(base: str, disk: Path, plan: ComparePlan) -> list[Compared]:
+def measure(base: str, disk: Path, plan: ComparePlan, losses: Losses) -> list[Compared]:
     """Check out the base beside this tree, and run all pairs.
 
-    Raises: `BenchFailed`.
+    Raises: `BenchFailed`: there is no such base, or it cannot be measured.
     """
     with checked_out(revision_of(base)) as source:
-        return trio.run(_measure, source, disk, plan)
+        return trio.run(_measure, source, disk, plan, losses)
 
 
-async def _measure(source: Path, disk: Path, plan: ComparePlan) -> list[Compared]:
+async def _measure(source: Path, disk: Path, plan: ComparePlan, losses: Losses) -> list[Compared]:
     found: list[Compared] = []
+    for which, of in (("the base", source), ("this tree", None)):
+        try:
+            await run_trial(Trial(1, Kind.BRIDGE, plan.first), disk, of)
+        except BenchFailed as error:
+            raise BenchFailed(f"{which} cannot be measured by this tree's bench: {error}") from None
     for _ in range(plan.pairs):
         for task in plan.tasks:
-            trial = Trial(1, Kind.BRIDGE, task)
-            base = await run_trial(trial, disk, source)
-            here = await run_trial(trial, disk)
+            trial, name = Trial(1, Kind.BRIDGE, task), name_of(task)
+            base = await losses.attempt(f"base, {name}", partial(run_trial, trial, disk, source))
+            here = await losses.attempt(f"here, {name}", partial(run_trial, trial, disk))
+            if base is None or here is None:
+                continue
             found.append(Compared(task, base, here))
-            sys.stderr.write(f"{task}: {base.cpu_micros:.1f}, {here.cpu_micros:.1f} µs/event\n")
+            sys.stderr.write(f"{name}: {base.cpu_micros:.1f}, {here.cpu_micros:.1f} µs/event\n")
     return found
 
 
-def revision_of(base: str) -> str:
-    """The revision that `base` names: itself, or the commit of a result file.
+def name_of(task: Task) -> str:
+    """What a task is called."""
+    return f"{task.size} bytes" + (f", {task.rate}/s" if task.rate else "")
 
-    Raises: `BenchFailed`: the file names none, or one that was changed.
+
+def revision_of(base: str) -> str:
+    """The revision that `base` names: itself, or the commit that a result file's `bridge` is of.
+
+    Raises: `BenchFailed`: the file has no such part, or of none that is as it was committed.
     """
     path = Path(base)
     if not path.is_file():
         return base
-    commit = _commit_in(json.loads(path.read_text()))
+    part = parts_of(path).get("bridge")
+    if part is None:
+        raise BenchFailed(f"{base} has no part `bridge` to compare with; name a revision instead")
+    commit: str | None = part["machine"]["commit"]
     if not commit or commit.endswith("+"):
         raise BenchFailed(f"{base} is of no commit that is as it was; name a revision instead")
-    return commit
-
-
-def _commit_in(document: Any) -> str | None:
-    parts = document.get("parts") or {"one": document}
-    commit: str | None = next(iter(parts.values()))["machine"]["commit"]
     return commit
 
 
@@ -119,7 +137,38 @@ def _git(here: Path, *words: str) -> None:
         raise BenchFailed(f"git {' '.join(words)} failed: {done.stderr.strip()[-300:]}")
 
 
-HEAD: Final = ("task", "what", "base", "here", "here over base", "least to most")
+HEAD: Final = ("task", "what", "pairs", "base", "here", "here over base", "least to most", "")
+
+OPEN: Final = "open"
+"""What is said of a figure of which the pairs show nothing."""
+
+SIDE: Final = 6
+"""Pairs that must all be on one side of 1.00: where nothing differs, that is one chance in 32. With
+two it is one in two."""
+
+BESIDES: Final = (
+    "Compared is the bridge between rvbox and agency alone; other pairs, followers, memory, "
+    "recovery and starts are not. Load and packages are this tree's for both."
+)
+
+FEW: Final = 10
+"""Pairs below which the middle of their ratios says little."""
+
+
+def to_text(found: Sequence[Compared], lost: Sequence[str]) -> str:
+    """The comparison for people, with what it cannot say."""
+    words = [table(HEAD, rows(found)), ""] if found else ["No pair has two results."]
+    words += (f"No result, tried twice: {line}. Its pair is left out." for line in lost)
+    words.append(BESIDES)
+    fewest = min(Counter(each.task for each in found).values(), default=0)
+    if found and fewest < FEW:
+        words.append(
+            f"Each line is the median of at least {fewest} pairs' ratios. That is few: a line says "
+            f'"{OPEN}" unless {SIDE} and all are on one side of 1.00. `--compare` without '
+            "`--quick` has "
+            f"{PLAN.pairs}; processor time is less of a lottery than a rate."
+        )
+    return "\n".join(words) + "\n"
 
 
 def rows(found: Iterable[Compared]) -> list[Sequence[str]]:
@@ -129,7 +178,7 @@ def rows(found: Iterable[Compared]) -> list[Sequence[str]]:
         groups.setdefault(each.task, []).append(each)
     lines: list[Sequence[str]] = []
     for task, pairs in groups.items():
-        name = f"{task.size} bytes" + (f", {task.rate}/s" if task.rate else "")
+        name = name_of(task)
         lines.append(_row(name, "CPU µs/event", pairs, _cpu))
         if task.rate:
             for percent in (50, 99):
@@ -164,11 +213,19 @@ def _row(name: str, what: str, pairs: Sequence[Compared], figure: Figure) -> Seq
     return (
         name,
         what,
+        str(len(pairs)),
         f"{median(base):.1f}",
         f"{median(here):.1f}",
         f"{median(ratios):.2f}",
         spread,
+        verdict(ratios),
     )
+
+
+def verdict(ratios: Sequence[float]) -> str:
+    """`OPEN`, unless there are enough of them and all on one side."""
+    one_side = max(ratios) < 1 or min(ratios) > 1
+    return "" if one_side and len(ratios) >= SIDE else OPEN
 
 
 def _sides(pair: Compared) -> tuple[Sample, Sample]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from fleetgate.gateway.bench import targets
+from fleetgate.gateway.bench.results import parts_of
 from fleetgate.gateway.bench.task import BenchFailed
 
 PAGE: Final = Path("docs/performance.md")
 
 MARKED: Final = re.compile(r"(<!-- bench: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+WHY: Final = re.compile(r"<!-- why: ([\w-]+) -->\n(.*?)(?=<!--|^#|\Z)", re.DOTALL | re.MULTILINE)
+
+FEWEST: Final = 30
+"""Words without which nothing is explained."""
 
 
 def write(result: Path, page: Path = PAGE) -> int:
@@ -21,7 +28,7 @@ def write(result: Path, page: Path = PAGE) -> int:
 
     Raises: `BenchFailed`: it is no result, or has none of the page's parts; `OSError`.
     """
-    texts = texts_of(json.loads(result.read_text()), result)
+    texts = texts_of(result)
     found: list[str] = []
 
     def put(match: re.Match[str]) -> str:
@@ -37,15 +44,23 @@ def write(result: Path, page: Path = PAGE) -> int:
     return len(found)
 
 
-def texts_of(document: Any, path: Path) -> dict[str, str]:
-    """The Markdown of each part of a result.
+def unexplained(result: Path, page: Path = PAGE) -> list[str]:
+    """The targets that a result misses and of which the page does not say why: an explanation
+    follows a mark `<!-- why: NAME -->`, and ends at the next mark or heading.
 
-    Raises: `BenchFailed`.
+    Raises: as `write`.
     """
-    parts = document.get("parts")
-    if parts is None:
-        parts = {document.get("part", "bridge"): document}
+    said = {name for name, text in WHY.findall(page.read_text()) if len(text.split()) >= FEWEST}
+    return [name for name in targets.missed(parts_of(result)) if name not in said]
+
+
+def texts_of(path: Path) -> dict[str, str]:
+    """The Markdown of each part of a result, and of what it has to say of the targets.
+
+    Raises: `BenchFailed`, `OSError`.
+    """
+    parts = parts_of(path)
     texts = {name: part.get("text") for name, part in parts.items()}
     if not all(isinstance(text, str) for text in texts.values()):
         raise BenchFailed(f"{path} is no result of this bench, or an old one: it has no text")
-    return texts
+    return {"targets": targets.to_text(parts), **texts}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -17,6 +19,7 @@ from fleetgate.core.times import SECOND
 from fleetgate.gateway.bench.child import Child, open_child
 from fleetgate.gateway.bench.client import LoadClient
 from fleetgate.gateway.bench.links import CLIENT
+from fleetgate.gateway.bench.losses import Losses
 from fleetgate.gateway.bench.process import cpu_seconds
 from fleetgate.gateway.bench.subjects import Kind, open_subject
 from fleetgate.gateway.bench.tally import Tally, see_agency
@@ -43,12 +46,14 @@ class FanoutPlan:
 
     followers: tuple[int, ...] = (1, 10, 100, 1_000)
     deliveries: int = 100_000
-    rounds: int = 2
+    rounds: int = 3
 
     def events(self, followers: int) -> int:
         """Events of a run that so many follow."""
         return max(200, min(20_000, self.deliveries // followers))
 
+
+PLAN: Final = FanoutPlan()
 
 QUICK: Final = FanoutPlan(followers=(1, 10, 100), deliveries=20_000, rounds=1)
 
@@ -66,25 +71,35 @@ class FanoutSample:
 
 @attrs.frozen(slots=True)
 class FanoutFigure:
-    """Medians over the rounds: deliveries a second, and the gateway's microseconds for one."""
+    """Medians over the rounds: deliveries a second, and the gateway's microseconds for one. `ratio`
+    is what one takes over what it takes where there is one follower."""
 
     followers: int
     rate: float
+    least: float
+    most: float
     cpu_micros: float
+    ratio: float
 
 
-def measure(disk: Path, plan: FanoutPlan) -> list[FanoutSample]:
-    """Run all trials.
-
-    Raises: `BenchFailed`.
-    """
+def measure(disk: Path, plan: FanoutPlan, losses: Losses) -> list[FanoutSample]:
+    """Run all trials."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, most), most))
-    return [
-        trio.run(_trial, disk, followers, plan.events(followers))
-        for _ in range(plan.rounds)
-        for followers in plan.followers
-    ]
+    return trio.run(_measure, disk, plan, losses)
+
+
+async def _measure(disk: Path, plan: FanoutPlan, losses: Losses) -> list[FanoutSample]:
+    samples: list[FanoutSample] = []
+    for _ in range(plan.rounds):
+        for followers in plan.followers:
+            trial = partial(_trial, disk, followers, plan.events(followers))
+            sample = await losses.attempt(f"{followers} followers", trial)
+            if sample is not None:
+                samples.append(sample)
+                rate = sample.deliveries / sample.seconds
+                sys.stderr.write(f"{followers} followers: {rate:.0f} deliveries/s\n")
+    return samples
 
 
 async def _trial(disk: Path, followers: int, events: int) -> FanoutSample:
@@ -153,19 +168,36 @@ def sum_up(samples: Iterable[FanoutSample]) -> list[FanoutFigure]:
     groups: dict[int, list[FanoutSample]] = {}
     for sample in samples:
         groups.setdefault(sample.followers, []).append(sample)
+    micros = {
+        followers: median(s.cpu_seconds / s.deliveries * 1e6 for s in group)
+        for followers, group in groups.items()
+    }
+    rates = {
+        followers: [s.deliveries / s.seconds for s in group] for followers, group in groups.items()
+    }
+    first = next(iter(micros.values()), 1.0)
     return [
         FanoutFigure(
-            followers,
-            median(s.deliveries / s.seconds for s in group),
-            median(s.cpu_seconds / s.deliveries * 1e6 for s in group),
+            followers=followers,
+            rate=median(rates[followers]),
+            least=min(rates[followers]),
+            most=max(rates[followers]),
+            cpu_micros=spent,
+            ratio=spent / first,
         )
-        for followers, group in groups.items()
+        for followers, spent in micros.items()
     ]
 
 
-HEAD: Final = ("followers", "deliveries/s", "CPU µs/delivery")
+HEAD: Final = ("followers", "deliveries/s", "least to most", "CPU µs/delivery", "over the fewest")
 
 
 def row(figure: FanoutFigure) -> Sequence[str]:
     """A figure's line of the table."""
-    return (str(figure.followers), f"{figure.rate:.0f}", f"{figure.cpu_micros:.1f}")
+    return (
+        str(figure.followers),
+        f"{figure.rate:.0f}",
+        f"{figure.least:.0f} to {figure.most:.0f}",
+        f"{figure.cpu_micros:.1f}",
+        f"{figure.ratio:.2f}",
+    )

@@ -19,16 +19,23 @@ PERCENTS: Final = (50, 99, 99.9)
 
 @attrs.frozen(slots=True)
 class Pair:
-    """The two samples of one task that were taken one after the other."""
+    """The samples of one task that were taken one after the other; of the plain relay there is
+    none where the task has a rate."""
 
     task: Task
     relay: Sample
     bridge: Sample
+    plain: Sample | None = None
 
     @property
     def ratio(self) -> float:
         """The bridge's events a second over the relay's."""
         return self.bridge.rate / self.relay.rate
+
+    @property
+    def plain_ratio(self) -> float | None:
+        """The same over the plain relay's."""
+        return None if self.plain is None else self.bridge.rate / self.plain.rate
 
     @property
     def cpu_ratio(self) -> float:
@@ -41,11 +48,14 @@ class Throughput:
     """Medians over the pairs of one size, of memory the most. `least` and `most` are the extreme
     ratios. `cpu_ratio` is the relay's processor time for an event over the bridge's: what the
     ratio would be if the subject alone, on one processor, were the limit. `busy` is how many
-    processors the subject kept at work."""
+    processors the subject kept at work. `plain` is the relay that reads a frame and writes a frame,
+    and `plain_ratio` the bridge's events a second over its."""
 
     size: int
+    plain: float | None
     relay: float
     bridge: float
+    plain_ratio: float | None
     ratio: float
     least: float
     most: float
@@ -83,17 +93,17 @@ def percentile(values: Sequence[int], percent: float) -> int:
 
 
 def pairs_of(samples: Iterable[tuple[Trial, Sample]]) -> list[Pair]:
-    """Samples side by side, in the order of their trials. A pair of which one is missing is left
-    out."""
+    """Samples side by side, in the order of their trials. A pair without a relay, or a bridge, is
+    left out."""
     found: dict[int, dict[Kind, Sample]] = {}
     tasks: dict[int, Task] = {}
     for trial, sample in samples:
         found.setdefault(trial.pair, {})[trial.kind] = sample
         tasks[trial.pair] = trial.task
     return [
-        Pair(tasks[number], both[Kind.RELAY], both[Kind.BRIDGE])
-        for number, both in sorted(found.items())
-        if len(both) == len(Kind)
+        Pair(tasks[number], each[Kind.RELAY], each[Kind.BRIDGE], each.get(Kind.PLAIN))
+        for number, each in sorted(found.items())
+        if {Kind.RELAY, Kind.BRIDGE} <= set(each)
     ]
 
 
@@ -109,8 +119,10 @@ def _throughput(size: int, pairs: Sequence[Pair]) -> Throughput:
     relays, bridges = [p.relay for p in pairs], [p.bridge for p in pairs]
     return Throughput(
         size=size,
+        plain=median_of(p.plain.rate for p in pairs if p.plain is not None),
         relay=median(s.rate for s in relays),
         bridge=median(s.rate for s in bridges),
+        plain_ratio=median_of(p.plain_ratio for p in pairs if p.plain_ratio is not None),
         ratio=median(ratios),
         least=min(ratios),
         most=max(ratios),
@@ -122,6 +134,12 @@ def _throughput(size: int, pairs: Sequence[Pair]) -> Throughput:
         relay_peak_rss=max(s.peak_rss for s in relays),
         bridge_peak_rss=max(s.peak_rss for s in bridges),
     )
+
+
+def median_of(values: Iterable[float]) -> float | None:
+    """Their median; None where there are none."""
+    found = list(values)
+    return median(found) if found else None
 
 
 def latencies(pairs: Iterable[Pair]) -> list[Latency]:

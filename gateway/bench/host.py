@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
+import attrs
 import trio
 
 from fleetgate.gateway.bench.links import HOST
@@ -36,8 +37,10 @@ BATCH_SIZE: Final = 256 << 10
 class LoadHost:
     """One host on one link."""
 
-    def __init__(self, link: Link, *, plain: bool) -> None:
+    def __init__(self, link: Link, *, plain: bool, running: int = 1) -> None:
+        """`running`: commands that it takes at a time."""
         self._link = link
+        self._running = running
         self._plain = plain
         self._session = PLAIN_SESSION if plain else ("", 0)
         self._come: deque[bytes] = deque()
@@ -58,7 +61,7 @@ class LoadHost:
             await self._emit(dispatch)
 
     async def _open_session(self) -> None:
-        await self._say(_HELLO)
+        await self._say(attrs.evolve(_HELLO, max_running_commands=self._running))
         await self._expect(w.ServerWelcome)
         await self._expect(w.ReconcileRequest)
         await self._say(w.ReconcileSnapshot())

@@ -20,6 +20,11 @@ from fleetgate.gateway.bench.figures import percentile
 PACKAGES: Final = ("trio", "trio-websocket", "wsproto", "attrs", "protobuf")
 """Those on an event's way."""
 
+HERE: Final = Path(fleetgate.__file__).parent
+
+RESULTS: Final = (":(top,exclude)docs/performance.json", ":(top,exclude)docs/performance.md")
+"""What a bench itself writes; in git's words."""
+
 SYNCS: Final = 100
 """Writes that are made durable to see what that takes here."""
 
@@ -45,8 +50,9 @@ class Machine:
     commit: str | None
 
 
-def machine(disk: Path) -> Machine:
-    """This machine, with journals in the directory `disk`.
+def machine(disk: Path, commit: str | None) -> Machine:
+    """This machine, with journals in the directory `disk`; the commit is of `commit_of` before
+    anything was written.
 
     Raises: `OSError`: nothing can be written there.
     """
@@ -64,7 +70,7 @@ def machine(disk: Path) -> Machine:
         sqlite=sqlite3.sqlite_version,
         packages={name: _version(name) for name in PACKAGES},
         fleetgate=fleetgate.__version__,
-        commit=_commit(Path(fleetgate.__file__).parent),
+        commit=commit,
     )
 
 
@@ -121,11 +127,13 @@ def _version(package: str) -> str:
         return "absent"
 
 
-def _commit(directory: Path) -> str | None:
+def commit_of(directory: Path = HERE) -> str | None:
+    """The commit of a checkout, with `+` where something there was changed since, but for results;
+    None where it is none."""
     head = _git(directory, "rev-parse", "HEAD")
     if head is None:
         return None
-    changed = _git(directory, "status", "--porcelain")
+    changed = _git(directory, "status", "--porcelain", "--", ":/", *RESULTS)
     return f"{head}+" if changed else head
 
 

@@ -10,29 +10,27 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import attrs
 import trio
-from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.gateway.bench.child import Child, open_child
-from fleetgate.gateway.bench.pairs.places import PROTOCOLS, carriage_of, places_of
+from fleetgate.gateway.bench.idle import Workers
+from fleetgate.gateway.bench.losses import Losses
+from fleetgate.gateway.bench.pairs.places import PROTOCOLS, places_of
 from fleetgate.gateway.bench.process import rss
+from fleetgate.gateway.bench.report import maybe
 from fleetgate.gateway.bench.standing import Standing, open_standing
 from fleetgate.gateway.bench.subjects import Kind
 from fleetgate.gateway.bench.task import BenchFailed
-from fleetgate.gateway.fidelity.bridge import LISTENING_WORKERS, configs_of
-from fleetgate.transports.api import Link
-from fleetgate.transports.open import open_dialer
+from fleetgate.gateway.fidelity.bridge import LISTENING_WORKERS
 
 WITHIN: Final = 300.0
 """Seconds that one measurement may take."""
-
-SIDE_BY_SIDE: Final = 50
-"""Links that are dialled at a time: fewer than handshakes that a listener has under way."""
 
 BESIDE: Final = ("open run", "idle worker", "follower")
 """What a hub has in memory, without a link."""
@@ -40,13 +38,15 @@ BESIDE: Final = ("open run", "idle worker", "follower")
 
 @attrs.frozen(slots=True)
 class MemoryPlan:
-    """How many of each thing are made; links at most as many as the handshakes' deadlines allow."""
+    """How many of each thing are made, and how many workers each have a link."""
 
     things: int = 4_000
     links: int = 400
 
 
-QUICK: Final = MemoryPlan(things=1_000, links=100)
+PLAN: Final = MemoryPlan()
+
+QUICK: Final = MemoryPlan(things=500, links=60)
 
 
 @attrs.frozen(slots=True)
@@ -65,65 +65,87 @@ class MemorySample:
         return self.size / self.count
 
 
-def measure(disk: Path, plan: MemoryPlan) -> list[MemorySample]:
-    """Measure all, one after the other.
+@attrs.frozen(slots=True)
+class MemoryFigure:
+    """Bytes of one of a thing; `over` those of a link of the same transport that nobody uses."""
 
-    Raises: `BenchFailed`.
-    """
-    return trio.run(_measure, disk, plan)
+    thing: str
+    where: str
+    count: int
+    each: float
+    over: float | None = None
 
 
-async def _measure(disk: Path, plan: MemoryPlan) -> list[MemorySample]:
+def measure(disk: Path, plan: MemoryPlan, losses: Losses) -> list[MemorySample]:
+    """Measure all, one after the other."""
+    return trio.run(_measure, disk, plan, losses)
+
+
+async def _measure(disk: Path, plan: MemoryPlan, losses: Losses) -> list[MemorySample]:
     samples: list[MemorySample] = []
+
+    async def add(thing: str, where: str, count: int, size: Callable[[], Awaitable[int]]) -> None:
+        found = await losses.attempt(f"{thing} at a {where}", partial(_within, size))
+        if found is not None:
+            samples.append(MemorySample(thing, where, count, found))
+            sys.stderr.write(f"{thing} at a {where}: {samples[-1].each / 1024:.1f} KiB\n")
+
     for what in BESIDE:
-        with tempfile.TemporaryDirectory(prefix="bench-", dir=disk) as directory:
-            words = (what, str(plan.things), str(Path(directory) / "journal.db"))
-            family: list[Child] = []
-            async with open_child("hub", _SELF, *words, family=family) as child:
-                with trio.fail_after(WITHIN):
-                    size = await child.line(lambda line: int(line) if line.isdigit() else None)
-        samples.append(MemorySample(what, "hub", plan.things, size))
+        await add(what, "hub", plan.things, partial(_beside, what, plan.things, disk))
     for protocol in PROTOCOLS:
-        for kind in Kind:
-            size = await _links(kind, protocol, plan.links, disk)
-            samples.append(MemorySample(f"link, {protocol}", kind.value, plan.links, size))
+        for kind in (Kind.RELAY, Kind.BRIDGE):
+            size = partial(_links, kind, protocol, plan.links, disk)
+            await add(f"idle worker, {protocol}", kind.value, plan.links, size)
     return samples
 
 
+async def _within(size: Callable[[], Awaitable[int]]) -> int:
+    try:
+        with trio.fail_after(WITHIN):
+            return await size()
+    except trio.TooSlowError:
+        raise BenchFailed(f"it took more than {WITHIN:.0f} s") from None
+
+
+async def _beside(what: str, count: int, disk: Path) -> int:
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=disk) as directory:
+        words = (what, str(count), str(Path(directory) / "journal.db"))
+        family: list[Child] = []
+        async with open_child("hub", _SELF, *words, family=family) as child:
+            return await child.line(_number)
+
+
 _SELF: Final = "fleetgate.gateway.bench.memory"
-_SUBJECT: Final = "fleetgate.gateway.bench.pairs.subject"
+_IDLE: Final = "fleetgate.gateway.bench.idle"
 
 
 async def _links(kind: Kind, protocol: str, count: int, disk: Path) -> int:
-    """Bytes that so many links add, of peers that have said nothing yet."""
+    """Bytes that so many idle workers add, each on a link of its own; for a relay, their links."""
     family: list[Child] = []
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as sockets,
         tempfile.TemporaryDirectory(prefix="bench-", dir=disk) as journal,
-        trio.fail_after(WITHIN),
     ):
-        at = places_of(protocol, protocol, Path(sockets))
-        up, _, down = configs_of(protocol, protocol, at)
-        entry = up.south[0] if protocol in LISTENING_WORKERS else down.north[0]
-        words = (kind.value, protocol, protocol, *at, str(Path(journal) / "journal.db"))
-        async with open_child(kind.value, _SUBJECT, *words, family=family) as child:
-            await child.line(lambda line: True if line == "ready" else None)
-            links: list[Link] = []
-            async with open_dialer(entry.address, carriage_of(entry)) as dialer:
+        address = places_of(protocol, protocol, Path(sockets))[1]
+        words = (kind.value, protocol, str(count), address, str(Path(journal) / "journal.db"))
+        workers, warm = Workers(protocol, address, plain=kind is not Kind.BRIDGE), trio.Event()
+        async with trio.open_nursery() as nursery:
+            come = partial(nursery.start, workers.come, count, warm)
+            if protocol in LISTENING_WORKERS:
+                await come()
+            async with open_child(kind.value, _IDLE, *words, family=family) as child:
+                await child.line(lambda line: True if line == "ready" else None)
+                if protocol not in LISTENING_WORKERS:
+                    await come()
+                await child.line(lambda line: True if line == "warm" else None)
+                warm.set()
+                size = await child.line(_number)
+            nursery.cancel_scope.cancel()
+    return size
 
-                async def dial() -> None:
-                    links.append(await dialer.dial())
 
-                await dial()
-                before = rss(child.pid)
-                for _ in range(0, count, SIDE_BY_SIDE):
-                    async with trio.open_nursery() as nursery:
-                        for _ in range(SIDE_BY_SIDE):
-                            nursery.start_soon(dial)
-                after = rss(child.pid)
-                for link in links:
-                    await link.close(None)
-            return after - before
+def _number(line: str) -> int | None:
+    return int(line) if line.lstrip("-").isdigit() else None
 
 
 async def count_bytes(what: str, count: int, path: Path) -> int:
@@ -146,28 +168,33 @@ async def _make(standing: Standing, what: str, count: int, nursery: trio.Nursery
         case "idle worker":
             await standing.idle_workers(count)
         case "follower":
-            standing.follow(await standing.run(f"followed-{count}"), count, nursery)
-            await wait_all_tasks_blocked()
+            await standing.follow(await standing.run(f"followed-{count}"), count, nursery)
         case _:
             raise BenchFailed(f"nobody knows how to make a {what}; there are {', '.join(BESIDE)}")
+
+
+def sum_up(samples: Iterable[MemorySample]) -> list[MemoryFigure]:
+    """What the samples come to: a figure for each, and for a link what it has over the bare one."""
+    bare: dict[str, float] = {}
+    figures: list[MemoryFigure] = []
+    for sample in samples:
+        if sample.where == Kind.RELAY.value:
+            bare[sample.thing] = sample.each
+        over = sample.each - bare[sample.thing] if sample.thing in bare else None
+        if sample.where != Kind.BRIDGE.value:
+            over = None
+        figures.append(MemoryFigure(sample.thing, sample.where, sample.count, sample.each, over))
+    return figures
 
 
 HEAD: Final = ("what", "where", "how many", "KiB each", "over the bare transport, KiB each")
 
 
-def rows(samples: Iterable[MemorySample]) -> list[Sequence[str]]:
-    """The lines of the table."""
-    lines: list[Sequence[str]] = []
-    bare: dict[str, float] = {}
-    for sample in samples:
-        over = ""
-        if sample.where == Kind.RELAY.value:
-            bare[sample.thing] = sample.each
-        elif sample.thing in bare:
-            over = f"{(sample.each - bare[sample.thing]) / 1024:.1f}"
-        each = f"{sample.each / 1024:.1f}"
-        lines.append((sample.thing, sample.where, str(sample.count), each, over))
-    return lines
+def row(figure: MemoryFigure) -> Sequence[str]:
+    """A figure's line of the table."""
+    over = None if figure.over is None else figure.over / 1024
+    each = f"{figure.each / 1024:.1f}"
+    return (figure.thing, figure.where, str(figure.count), each, maybe(over, ".1f"))
 
 
 def main(args: Sequence[str]) -> None:

@@ -1,42 +1,61 @@
-"""Benches of one thing, beside that of the bridge: what each measures, as text and as JSON."""
+"""The benches, each of one thing: what each measures, as text and as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import attrs
 
-from fleetgate.gateway.bench import appends, fanout, flatness, memory, recovery, startup
+from fleetgate.core.json import NOTHING
+from fleetgate.gateway.bench import (
+    appends,
+    bridge,
+    event,
+    fanout,
+    flatness,
+    genuine,
+    imports,
+    memory,
+    profile,
+    recovery,
+    startup,
+)
+from fleetgate.gateway.bench.figures import latencies, pairs_of, throughputs
+from fleetgate.gateway.bench.losses import Losses
 from fleetgate.gateway.bench.machine import Machine
 from fleetgate.gateway.bench.pairs import measure as pairs
-from fleetgate.gateway.bench.report import FORMAT, Load, machine_lines, table
+from fleetgate.gateway.bench.plan import PLAN, QUICK
+from fleetgate.gateway.bench.report import Load, bridge_tables, machine_lines, table
+from fleetgate.gateway.bench.sample import Taken
+
+_P = TypeVar("_P")
+_S = TypeVar("_S")
+_F = TypeVar("_F")
 
 
 @attrs.frozen(slots=True)
 class Measured:
     """What a part measured: its plan, every sample, and what they come to, as attrs values and
-    as a table."""
+    as a table. `beside` is what else it measured, by its name in the JSON; `lost` are trials that
+    came to nothing, a line each."""
 
     plan: Any
     samples: Sequence[Any]
     figures: Sequence[Any]
     table: str
-
-
-@attrs.frozen(slots=True)
-class Taken:
-    """What was measured in a trial."""
-
-    trial: Any
-    sample: Any
+    beside: Mapping[str, Sequence[Any]] = NOTHING
+    lost: Sequence[str] = ()
 
 
 @attrs.frozen(slots=True)
 class PartResult:
-    """Everything of one part's bench. Members as in `report.Result`."""
+    """Everything of one part's bench. `started` is an ISO 8601 time in UTC, `seconds` how long it
+    took. `load` is the machine's load averages behind the last trial: of the bench's own processes
+    and of whatever else ran meanwhile."""
 
     part: str
     started: str
@@ -44,23 +63,27 @@ class PartResult:
     machine: Machine
     measured: Measured
     load: Load
+    seconds: float
 
 
-def to_json(result: PartResult) -> str:
-    """The result with the raw data behind it."""
+def to_document(result: PartResult) -> dict[str, Any]:
+    """The result with the raw data behind it, as JSON has it."""
     document: dict[str, Any] = {
-        "format": FORMAT,
         "part": result.part,
         "started": result.started,
         "arguments": list(result.arguments),
         "machine": attrs.asdict(result.machine),
         "load": result.load,
+        "seconds": round(result.seconds, 1),
+        "lost": list(result.measured.lost),
         "plan": attrs.asdict(result.measured.plan),
         "text": to_text(result),
         "figures": [attrs.asdict(each) for each in result.measured.figures],
         "samples": [attrs.asdict(each) for each in result.measured.samples],
+        **{k: [attrs.asdict(each) for each in v] for k, v in result.measured.beside.items()},
     }
-    return json.dumps(document, separators=(",", ":"), default=_word) + "\n"
+    parsed: dict[str, Any] = json.loads(json.dumps(document, default=_word))
+    return parsed
 
 
 def _word(value: Any) -> Any:
@@ -70,65 +93,95 @@ def _word(value: Any) -> Any:
 
 def to_text(result: PartResult) -> str:
     """The result as Markdown."""
-    facts = "\n".join(machine_lines(result.started, result.machine, result.load))
-    return f"{facts}\n\n{result.measured.table}\n"
+    facts = [
+        *machine_lines(result.started, result.machine, result.load),
+        f"- it took {result.seconds:.0f} s",
+        *(f"- no result, tried twice: {line}" for line in result.measured.lost),
+    ]
+    return "\n".join(facts) + f"\n\n{result.measured.table}\n"
 
 
-def _journal(disk: Path, quick: bool) -> Measured:
-    plan = appends.AppendPlan(rounds=1) if quick else appends.AppendPlan()
-    samples = appends.measure(disk, plan)
-    figures = appends.sum_up(samples)
-    return Measured(plan, samples, figures, table(appends.HEAD, map(appends.row, figures)))
+class Bench(Protocol[_P, _S, _F]):
+    """A module that measures one thing: its plans, how they are measured, what the samples come
+    to, and how that is shown. A trial that fails costs it that trial."""
+
+    @property
+    def PLAN(self) -> _P: ...
+    @property
+    def QUICK(self) -> _P: ...
+    @property
+    def HEAD(self) -> Sequence[str]: ...
+
+    def measure(self, disk: Path, plan: _P, losses: Losses) -> Sequence[_S]:
+        """Every sample, but for what was lost. Nothing of it stays in the directory."""
+        ...
+
+    def sum_up(self, samples: Sequence[_S]) -> Sequence[_F]:
+        """What the samples come to."""
+        ...
+
+    def row(self, figure: _F) -> Sequence[str]:
+        """A figure's line of the table."""
+        ...
+
+
+def _like(bench: Bench[_P, _S, _F]) -> Callable[[Path, bool], Measured]:
+    def measure(disk: Path, quick: bool) -> Measured:
+        plan, losses = bench.QUICK if quick else bench.PLAN, Losses()
+        samples = bench.measure(disk, plan, losses)
+        figures = bench.sum_up(samples)
+        rows = table(bench.HEAD, map(bench.row, figures))
+        return Measured(plan, samples, figures, rows, lost=losses.lines)
+
+    return measure
+
+
+def _bridge(disk: Path, quick: bool) -> Measured:
+    plan, losses = QUICK if quick else PLAN, Losses()
+    taken = bridge.measure(disk, plan, losses)
+    found = pairs_of(taken)
+    samples = list(starmap(Taken, taken))
+    beside: Mapping[str, Sequence[Any]] = {
+        "throughput": throughputs(found),
+        "latency": latencies(found),
+    }
+    return Measured(plan, samples, [], bridge_tables(found), beside, losses.lines)
 
 
 def _startup(disk: Path, quick: bool) -> Measured:
-    plan = startup.StartupPlan(rounds=5) if quick else startup.StartupPlan()
+    plan = startup.QUICK if quick else startup.PLAN
     samples = startup.measure(plan)
     figures = startup.sum_up(samples)
-    return Measured(plan, samples, figures, table(startup.HEAD, map(startup.row, figures)))
+    made = imports.measure(plan.imports)
+    tables = (
+        table(startup.HEAD, map(startup.row, figures)),
+        table(imports.HEAD, map(imports.row, made)),
+    )
+    return Measured(plan, samples, figures, "\n\n".join(tables), {"imports": made})
 
 
-def _pairs(disk: Path, quick: bool) -> Measured:
-    plan = pairs.QUICK if quick else pairs.PairsPlan()
-    trials = pairs.measure(disk, plan)
-    figures = pairs.sum_up(trials)
-    samples = [Taken(trial, sample) for trial, sample in trials]
-    return Measured(plan, samples, figures, table(pairs.HEAD, map(pairs.row, figures)))
+def _profile(disk: Path, quick: bool) -> Measured:
+    found = _like(profile)(disk, quick)
+    beside = {"functions": profile.functions(found.samples)}
+    return attrs.evolve(found, table=profile.tables(found.samples), beside=beside)
 
 
-def _fanout(disk: Path, quick: bool) -> Measured:
-    plan = fanout.QUICK if quick else fanout.FanoutPlan()
-    samples = fanout.measure(disk, plan)
-    figures = fanout.sum_up(samples)
-    return Measured(plan, samples, figures, table(fanout.HEAD, map(fanout.row, figures)))
-
-
-def _flatness(disk: Path, quick: bool) -> Measured:
-    plan = flatness.QUICK if quick else flatness.FlatPlan()
-    samples = flatness.measure(disk, plan)
-    figures = flatness.sum_up(samples)
-    return Measured(plan, samples, figures, table(flatness.HEAD, map(flatness.row, figures)))
-
-
-def _memory(disk: Path, quick: bool) -> Measured:
-    plan = memory.QUICK if quick else memory.MemoryPlan()
-    samples = memory.measure(disk, plan)
-    return Measured(plan, samples, [], table(memory.HEAD, memory.rows(samples)))
-
-
-def _recovery(disk: Path, quick: bool) -> Measured:
-    plan = recovery.QUICK if quick else recovery.RecoveryPlan()
-    samples = recovery.measure(disk, plan)
-    return Measured(plan, samples, [], table(recovery.HEAD, recovery.rows(samples)))
+def _genuine(disk: Path, quick: bool) -> Measured:
+    found = _like(genuine)(disk, quick)
+    return found if genuine.programs().there else attrs.evolve(found, table=genuine.ABSENT)
 
 
 PARTS: Final[Mapping[str, Callable[[Path, bool], Measured]]] = {
-    "pairs": _pairs,
-    "fanout": _fanout,
-    "flatness": _flatness,
-    "memory": _memory,
-    "recovery": _recovery,
-    "journal": _journal,
+    "bridge": _bridge,
+    "pairs": _like(pairs),
+    "genuine": _genuine,
+    "profile": _profile,
+    "event": _like(event),
+    "fanout": _like(fanout),
+    "flatness": _like(flatness),
+    "memory": _like(memory),
+    "recovery": _like(recovery),
+    "journal": _like(appends),
     "startup": _startup,
 }
 """Each by its name on the command line. It is given a directory on the disk to measure, and

@@ -13,7 +13,7 @@ from fleetgate.gateway.bench.task import Task
 
 @attrs.frozen(slots=True)
 class Trial:
-    """One task at one subject. `pair` numbers the relay's trial and the bridge's that are
+    """One task at one subject. `pair` numbers the relays' trials and the bridge's that are
     compared with each other."""
 
     pair: int
@@ -25,15 +25,15 @@ class Trial:
 class Plan:
     """Throughput at each of `sizes`, `pairs` times, `seconds` each; latency at each of `rates`
     events a second of `paced_size` bytes, `paced_pairs` times, `paced_seconds` each. With `half`,
-    last, also once at half of what the bridge was found to carry."""
+    last, as often at half of what the bridge was found to carry."""
 
     sizes: tuple[int, ...] = (64, 256, 1024, 4096, 16384)
     pairs: int = 3
-    seconds: float = 3.0
+    seconds: float = 2.0
     rates: tuple[int, ...] = (100, 1000)
     paced_size: int = 256
     paced_pairs: int = 3
-    paced_seconds: float = 5.0
+    paced_seconds: float = 6.0
     half: bool = True
 
     def tasks(self) -> Iterator[Task]:
@@ -47,32 +47,36 @@ class Plan:
                 yield Task(self.paced_size, self.paced_seconds, rate)
 
     def trials(self) -> Iterator[Trial]:
-        """All of them: relay, bridge, relay, bridge…"""
+        """All of them: relays, bridge, relays, bridge…"""
         for pair, task in enumerate(self.tasks(), 1):
-            yield from both(pair, task)
+            yield from together(pair, task)
 
     def last(self, pair: int, most: float) -> Iterator[Trial]:
-        """Those at half of `most` events a second, if there are any; numbered `pair`."""
+        """Those at half of `most` events a second, if there are any; numbered from `pair` on."""
         if self.half and most >= 2:
-            yield from both(pair, Task(self.paced_size, self.paced_seconds, round(most / 2)))
+            task = Task(self.paced_size, self.paced_seconds, round(most / 2))
+            for nth in range(self.paced_pairs):
+                yield from together(pair + nth, task)
 
 
-def both(pair: int, task: Task) -> Iterator[Trial]:
-    """A task at both subjects, one after the other."""
+def together(pair: int, task: Task) -> Iterator[Trial]:
+    """A task at each subject, one after the other; without the plain relay where there is a rate,
+    at which frames come one at a time anyway."""
     for kind in Kind:
-        yield Trial(pair, kind, task)
+        if kind is not Kind.PLAIN or not task.rate:
+            yield Trial(pair, kind, task)
 
 
-FULL: Final = Plan()
+PLAN: Final = Plan()
 """Five minutes."""
 
 QUICK: Final = Plan(
-    sizes=(256, 4096),
+    sizes=(256,),
     pairs=1,
     seconds=1.0,
     rates=(1000,),
     paced_pairs=1,
     paced_seconds=2.0,
-    half=False,
+    half=True,
 )
 """A quarter of a minute: shows whether something is badly wrong, and no more."""

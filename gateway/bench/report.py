@@ -1,83 +1,34 @@
-"""A bench's result: as a table for people, and as JSON with every sample."""
+"""A bench's result as tables for people."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
-
-import attrs
+from typing import Final, TypeAlias
 
 from fleetgate.gateway.bench.figures import (
     Latency,
     Pair,
     Throughput,
     latencies,
-    pairs_of,
     throughputs,
 )
 from fleetgate.gateway.bench.machine import Machine
-from fleetgate.gateway.bench.plan import Plan, Trial
-from fleetgate.gateway.bench.sample import Sample
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The form of the JSON; a change of it that older readers would not bear counts up."""
 
 Load: TypeAlias = tuple[float, float, float]
 """A machine's load averages, over 1, 5 and 15 minutes."""
 
 
-@attrs.frozen(slots=True)
-class Result:
-    """Everything of one bench. `started` is an ISO 8601 time in UTC. `load` is the machine's load
-    averages behind the last trial: the bench's own processes, and whatever else ran meanwhile."""
-
-    started: str
-    arguments: Sequence[str]
-    machine: Machine
-    plan: Plan
-    samples: Sequence[tuple[Trial, Sample]]
-    load: Load
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """The samples side by side."""
-        return pairs_of(self.samples)
-
-
-def to_json(result: Result) -> str:
-    """The result with the raw data behind it."""
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "started": result.started,
-        "arguments": list(result.arguments),
-        "machine": attrs.asdict(result.machine),
-        "load": result.load,
-        "plan": attrs.asdict(result.plan),
-        "throughput": [attrs.asdict(each) for each in throughputs(result.pairs)],
-        "latency": [attrs.asdict(each) for each in latencies(result.pairs)],
-        "text": to_text(result),
-        "samples": [
-            {
-                "pair": trial.pair,
-                "subject": trial.kind.value,
-                "task": attrs.asdict(trial.task),
-                **attrs.asdict(sample),
-            }
-            for trial, sample in result.samples
-        ],
-    }
-    return json.dumps(document, separators=(",", ":")) + "\n"
-
-
-def to_text(result: Result) -> str:
-    """The result as Markdown."""
-    parts = [
-        "\n".join(machine_lines(result.started, result.machine, result.load)),
-        table(_THROUGHPUT, map(_throughput_row, throughputs(result.pairs))),
-        table(_LATENCY, map(_latency_row, latencies(result.pairs))),
-    ]
-    return "\n\n".join(parts) + "\n"
+def bridge_tables(pairs: Sequence[Pair]) -> str:
+    """What the pairs of the part `bridge` come to: throughput by size, latency by rate."""
+    return "\n\n".join(
+        (
+            table(_THROUGHPUT, map(_throughput_row, throughputs(pairs))),
+            table(_LATENCY, map(_latency_row, latencies(pairs))),
+        )
+    )
 
 
 def machine_lines(started: str, m: Machine, load: Load) -> Iterator[str]:
@@ -99,8 +50,10 @@ def _load(load: Iterable[float]) -> str:
 
 _THROUGHPUT: Final = (
     "bytes",
+    "plain relay, events/s",
     "relay, events/s",
     "bridge, events/s",
+    "ratio to the plain relay",
     "ratio",
     "least to most",
     "by CPU time",
@@ -116,8 +69,10 @@ _THROUGHPUT: Final = (
 def _throughput_row(t: Throughput) -> Sequence[str]:
     return (
         str(t.size),
+        maybe(t.plain, ".0f"),
         f"{t.relay:.0f}",
         f"{t.bridge:.0f}",
+        maybe(t.plain_ratio, ".2f"),
         f"{t.ratio:.2f}",
         f"{t.least:.2f} to {t.most:.2f}",
         f"{t.cpu_ratio:.2f}",
@@ -142,6 +97,11 @@ def _latency_row(each: Latency) -> Sequence[str]:
         f"{each.bridge:.0f}",
         f"{each.added:.0f}",
     )
+
+
+def maybe(figure: float | None, form: str) -> str:
+    """A figure in that form; nothing where there is none."""
+    return "" if figure is None else format(figure, form)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import attrs
+
+_T = TypeVar("_T")
+_S = TypeVar("_S")
+
+
+@attrs.frozen(slots=True)
+class Taken(Generic[_T, _S]):
+    """What was measured in a trial."""
+
+    trial: _T
+    sample: _S
 
 
 @attrs.frozen(slots=True)

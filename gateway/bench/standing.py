@@ -13,11 +13,14 @@ import attrs
 import trio
 
 from fleetgate.core import events as e
+from fleetgate.core.errors import Refusal
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import HandWorker, hub_on, read_until, started, worker_info
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.api import Journal, PutNote
 from fleetgate.core.journal.sqlite import open_sqlite_journal
+from fleetgate.gateway.followers import Followers
+from fleetgate.gateway.outbox import Outbox
 
 _T = TypeVar("_T")
 
@@ -68,15 +71,21 @@ class Standing:
     async def _idle(self, name: str) -> None:
         await HandWorker(self.hub, worker_info(f"idle-{name}")).join(0)
 
-    def follow(self, run: RunId, count: int, nursery: trio.Nursery) -> None:
-        """So many followers wait for what comes of a run."""
+    async def follow(self, run: RunId, count: int, nursery: trio.Nursery) -> None:
+        """So many links follow a run, and have all that there is of it when this returns."""
         for _ in range(count):
-            nursery.start_soon(self._follow, run)
+            link = Followers(self.hub, Outbox(), _take, _refuse)
+            link.follow(nursery, run, Seq(0))
+            await link.caught_up()
 
-    async def _follow(self, run: RunId) -> None:
-        with self.hub.follow(run, Seq(0)) as follower:
-            async for _ in follower:
-                pass
+
+def _take(batch: Sequence[e.Recorded]) -> int:
+    """A link whose protocol shows nothing of it."""
+    return len(batch)
+
+
+def _refuse(refusal: Refusal) -> None:
+    raise refusal
 
 
 async def _all(calls: Iterable[Callable[[], Awaitable[object]]]) -> None:

@@ -3,65 +3,75 @@ nothing."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
-import threading
-import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Final
 
 import attrs
 
 from fleetgate.gateway.bench.figures import percentile
-from fleetgate.gateway.bench.subjects import config_text
-from fleetgate.gateway.bench.task import BenchFailed
+from fleetgate.gateway.bench.starting import Program, compiled, listening, start
 
-COMMANDS: Final = {
-    "python, nothing": ("-P", "-c", "pass"),
-    "gateway version": ("-P", "-m", "fleetgate", "version"),
-    "gateway --help": ("-P", "-m", "fleetgate", "--help"),
+_US: Final = ("-P", "-m", "fleetgate")
+
+
+def _fake(name: str, *words: str, dials: str | None = None) -> Program:
+    beyond = None if dials is None else _fake_ready(dials)
+    return Program((*_US, "fake", name, *words), goes_on=True, dials=beyond)
+
+
+def _fake_ready(name: str) -> str:
+    return f"gateway fake {name} … ready"
+
+
+_FAKES: Final = {
+    "agency-client": _fake("agency-client", "--socket", "{peer}", dials="agency-daemon"),
+    "agency-daemon": _fake("agency-daemon", "--socket", "{0}/d"),
+    "iop-edge": _fake("iop-edge", "--listen", "grpc://127.0.0.1:0", "--token", "t"),
+    "iop-node": _fake("iop-node", "--connect", "{peer}", "--token", "t", dials="iop-edge"),
+    "kodelet-control-plane": _fake("kodelet-control-plane", "--listen", "127.0.0.1:0"),
+    "kodelet-runner": _fake(
+        *("kodelet-runner", "--server", "{peer}", "--workspace", "{0}", "--state", "{0}/k"),
+        dials="kodelet-control-plane",
+    ),
+    "rvbox-client": _fake(
+        *("rvbox-client", "--connect", "{peer}", "--client-id", "c", "--state", "{0}/r"),
+        dials="rvbox-server",
+    ),
+    "rvbox-server": _fake("rvbox-server", "--listen", "ws://127.0.0.1:0/agent"),
 }
-"""The commands by name, as words for the interpreter that runs us. The first is the measure of
-the others."""
 
-_FAKE: Final = ("-P", "-m", "fleetgate", "fake")
+NOTHING_DONE: Final = "python, nothing"
+"""The measure of the others."""
 
-SERVICES: Final = {
-    "gateway fake agency-daemon … ready": (*_FAKE, "agency-daemon", "--socket", "{}/d"),
-    "gateway fake iop-edge … ready": (
-        *(*_FAKE, "iop-edge", "--listen", "grpc://127.0.0.1:0", "--token", "t"),
-    ),
-    "gateway fake kodelet-control-plane … ready": (
-        *(*_FAKE, "kodelet-control-plane", "--listen", "127.0.0.1:0"),
-    ),
-    "gateway fake rvbox-server … ready": (
-        *(*_FAKE, "rvbox-server", "--listen", "ws://127.0.0.1:0/agent"),
-    ),
-    "gateway serve … ready": ("-P", "-m", "fleetgate", "serve", "--config", "{}/gateway.toml"),
+PROGRAMS: Final[Mapping[str, Program]] = {
+    NOTHING_DONE: Program(("-P", "-c", "pass")),
+    "gateway version": Program((*_US, "version")),
+    "gateway --help": Program((*_US, "--help")),
+    **{_fake_ready(name): program for name, program in _FAKES.items()},
+    "gateway serve … ready": Program((*_US, "serve", "--config", "{0}/gateway.toml"), goes_on=True),
 }
-"""Commands that go on. They are timed until they have said that they are ready, and `{}` is a new
-directory with a config in it. Fakes that dial are ready when their peer is: they are not here."""
-
-_READY: Final = (b'"ready"', b'"gateway_ready"')
-
-END_WITHIN: Final = 60.0
-"""Seconds that one of them may take."""
+"""What is started, by name. A fake that dials is ready when its peer is, so there is one for all of
+its starts, and it is there before the first."""
 
 
 @attrs.frozen(slots=True)
 class StartupPlan:
     """Every command `rounds` times; they take turns. The first round, which finds the files not
-    yet in memory, does not count."""
+    yet in memory, does not count. Then the imports of each, in `imports` starts of its own."""
 
     rounds: int = 20
+    imports: int = 5
+
+
+PLAN: Final = StartupPlan()
+
+QUICK: Final = StartupPlan(rounds=2, imports=1)
 
 
 @attrs.frozen(slots=True)
 class StartupSample:
-    """Nanoseconds from before a process was made until it had ended."""
+    """Nanoseconds from before a process was made until it had ended, or was ready."""
 
     command: str
     taken: int
@@ -78,78 +88,28 @@ class StartupFigure:
     ratio: float
 
 
-def measure(plan: StartupPlan) -> list[StartupSample]:
+def measure(plan: StartupPlan, programs: Mapping[str, Program] = PROGRAMS) -> list[StartupSample]:
     """Run them.
 
     Raises: `BenchFailed`, `OSError`.
     """
-    rounds = [_round() for _ in range(1 + plan.rounds)]
+    with compiled() as environment, listening(programs, environment) as peers:
+        rounds = [
+            [
+                StartupSample(name, start(name, program, environment, peers).taken)
+                for name, program in programs.items()
+            ]
+            for _ in range(1 + plan.rounds)
+        ]
     return [sample for each in rounds[1:] for sample in each]
-
-
-def _round() -> list[StartupSample]:
-    commands = [StartupSample(name, _time(name, words)) for name, words in COMMANDS.items()]
-    return [
-        *commands,
-        *(StartupSample(name, _until_ready(name, w)) for name, w in SERVICES.items()),
-    ]
-
-
-def _until_ready(name: str, words: Sequence[str]) -> int:
-    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        place = Path(directory)
-        (place / "gateway.toml").write_text(config_text(place, place))
-        begun = time.monotonic_ns()
-        with subprocess.Popen(
-            (sys.executable, *(word.format(directory) for word in words)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        ) as process:
-            late = threading.Timer(END_WITHIN, process.kill)
-            late.start()
-            try:
-                taken = _ready_after(process, begun)
-            finally:
-                late.cancel()
-                process.kill()
-    if taken is None:
-        raise BenchFailed(f"{name}: it never said that it was ready")
-    return taken
-
-
-def _ready_after(process: subprocess.Popen[bytes], begun: int) -> int | None:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if any(word in line for word in _READY):
-            return time.monotonic_ns() - begun
-    return None
-
-
-def _time(name: str, words: Sequence[str]) -> int:
-    begun = time.monotonic_ns()
-    try:
-        ended = subprocess.run(
-            (sys.executable, *words),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=END_WITHIN,
-        )
-    except subprocess.TimeoutExpired:
-        raise BenchFailed(f"{name} took more than {END_WITHIN:.0f} s") from None
-    taken = time.monotonic_ns() - begun
-    if ended.returncode != 0:
-        said = ended.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise BenchFailed(f"{name} ended with exit code {ended.returncode}: {said}")
-    return taken
 
 
 def sum_up(samples: Iterable[StartupSample]) -> list[StartupFigure]:
     """What the samples come to, a figure for each command."""
-    groups: dict[str, list[int]] = {name: [] for name in (*COMMANDS, *SERVICES)}
+    groups: dict[str, list[int]] = {}
     for sample in samples:
-        groups[sample.command].append(sample.taken)
-    base = median(next(iter(groups.values())))
+        groups.setdefault(sample.command, []).append(sample.taken)
+    base = median(groups[NOTHING_DONE])
     return [
         StartupFigure(
             command=name,
@@ -159,7 +119,6 @@ def sum_up(samples: Iterable[StartupSample]) -> list[StartupFigure]:
             ratio=median(taken) / base,
         )
         for name, taken in groups.items()
-        if taken
     ]
 
 

@@ -1,4 +1,4 @@
-"""The two things that are measured, each as a process of its own."""
+"""The things that are measured, each as a process of its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from fleetgate.gateway.bench.child import Child, open_child
 class Kind(Enum):
     """Which one."""
 
+    PLAIN = "plain relay"
     RELAY = "relay"
     BRIDGE = "bridge"
 
@@ -31,24 +32,37 @@ class Subject:
     url: str
 
 
+HOSTS: Final = 'protocol = "rvbox"\nlisten = "ws://127.0.0.1:0/agent"'
+"""Of the entry for workers: load hosts are listened for."""
+
+EMIT: Final = 'adapt = { prompt = { argv = ["emit", "{prompt}"] } }'
+"""Of a route to load hosts: a prompt is a task."""
+
+
 @asynccontextmanager
 async def open_subject(
-    kind: Kind, sockets: Path, disk: Path, family: list[Child], source: Path | None = None
+    kind: Kind,
+    sockets: Path,
+    disk: Path,
+    family: list[Child],
+    source: Path | None = None,
+    north: str = "",
 ) -> AsyncGenerator[Subject]:
     """Run a subject for the time of the block. `sockets` and `disk` are empty directories: for
     what must have a short path, and for the journal. `family` and `source`: as for `open_child`.
+    `north`: as for `config_text`.
 
     Raises: `BenchFailed`.
     """
-    socket = sockets / "agency.sock"
-    if kind is Kind.RELAY:
+    socket = socket_in(sockets)
+    if kind is not Kind.BRIDGE:
         relay = "fleetgate.gateway.bench.relay"
-        async with open_child("relay", relay, str(socket), family=family) as child:
+        async with open_child(kind.value, relay, str(socket), kind.value, family=family) as child:
             url = await child.line(lambda line: line if line.startswith("ws://") else None)
             yield Subject(child, socket, url)
         return
     config = disk / "gateway.toml"
-    config.write_text(config_text(sockets, disk))
+    config.write_text(config_text(sockets, disk, north))
     async with open_child(
         "gateway", "fleetgate", "serve", "--config", str(config), family=family, source=source
     ) as child:
@@ -57,13 +71,25 @@ async def open_subject(
         yield Subject(child, socket, url)
 
 
-def config_text(sockets: Path, disk: Path) -> str:
-    """The config of the bridge: everything as it comes, but for names and places."""
+def config_text(
+    sockets: Path, disk: Path, north: str = "", south: str = HOSTS, adapt: str = EMIT
+) -> str:
+    """The config of a gateway with clients of agency: everything as it comes, but for names and
+    places, and what is set of the entry for clients in `north`. `south` is what is set of the entry
+    for workers, `adapt` of the route to them."""
     return _CONFIG.format(
         journal=_quoted(f"sqlite:{disk / 'journal.db'}"),
         admin=_quoted(f"unix:{sockets / 'admin.sock'}"),
-        socket=_quoted(f"unix:{sockets / 'agency.sock'}"),
+        socket=_quoted(f"unix:{socket_in(sockets)}"),
+        north=north,
+        south=south,
+        adapt=adapt,
     )
+
+
+def socket_in(sockets: Path) -> Path:
+    """Where such a gateway listens for clients."""
+    return sockets / "agency.sock"
 
 
 def _quoted(text: str) -> str:
@@ -78,18 +104,18 @@ admin = {admin}
 
 [[south]]
 name = "hosts"
-protocol = "rvbox"
-listen = "ws://127.0.0.1:0/agent"
+{south}
 
 [[north]]
 name = "gui"
 protocol = "agency"
 listen = {socket}
+{north}
 
 [[route]]
 from = "gui"
 to = "hosts"
-adapt = {{ prompt = {{ argv = ["emit", "{{prompt}}"] }} }}
+{adapt}
 """
 
 

@@ -50,11 +50,13 @@ async def _run(
     trial: Trial, sockets: Path, journal: Path, family: list[Child], source: Path | None
 ) -> Sample:
     async with open_subject(trial.kind, sockets, journal, family, source) as subject:
-        args = (trial.kind.value, str(subject.socket), str(subject.child.pid), str(trial.task))
+        relayed = trial.kind is not Kind.BRIDGE
+        called = "relay" if relayed else "bridge"
+        args = (called, str(subject.socket), str(subject.child.pid), str(trial.task))
         async with open_child("load client", _CLIENT, *args, family=family) as client:
             # The host starts last: until it is there the run waits, with its client attached.
             await client.line(lambda line: True if line == "ready" else None)
-            plain = ("--plain",) if trial.kind is Kind.RELAY else ()
+            plain = ("--plain",) if relayed else ()
             async with (
                 open_child("load host", _HOST, subject.url, *plain, family=family) as host,
                 trio.open_nursery() as nursery,

@@ -4,7 +4,7 @@ UPPER LOWER JOURNAL`. It says `ready`, and works until it is ended."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -12,7 +12,7 @@ import trio
 
 from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.gateway.bench.pairs.places import carriage_of
-from fleetgate.gateway.bench.relay import copy
+from fleetgate.gateway.bench.relay import COPIES
 from fleetgate.gateway.bench.subjects import Kind
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fidelity.bridge import configs_of
@@ -26,18 +26,25 @@ AGAIN: Final = 0.05
 """How often an end is dialled that does not listen yet, and seconds in between: ten in all."""
 
 
-async def bridge(north: str, south: str, at: tuple[str, str], journal: str) -> None:
-    """A gateway between the two, everything as it comes, with a durable journal."""
+async def bridge(
+    north: str,
+    south: str,
+    at: tuple[str, str],
+    journal: str,
+    meanwhile: Callable[[], Awaitable[None]] = trio.sleep_forever,
+) -> None:
+    """A gateway between the two, everything as it comes, with a durable journal. Once it is ready
+    it does what there is to do `meanwhile`."""
     config = configs_of(north, south, at)[1]
     member = Member(config, partial(open_sqlite_journal, journal))
     async with trio.open_nursery() as nursery:
         await nursery.start(member.run)
         settle()
-        _write("ready")
-        await trio.sleep_forever()
+        say("ready")
+        await meanwhile()
 
 
-async def relay(north: str, south: str, at: tuple[str, str]) -> None:
+async def relay(kind: Kind, north: str, south: str, at: tuple[str, str]) -> None:
     """Frames from the lower link to the upper one, as they are."""
     config = configs_of(north, south, at)[1]
     links: dict[str, Link] = {}
@@ -53,11 +60,11 @@ async def relay(north: str, south: str, at: tuple[str, str]) -> None:
         for name, entry in (("upper", config.north[0]), ("lower", config.south[0])):
             await nursery.start(have_link, entry, partial(take, name))
         settle()
-        _write("ready")
+        say("ready")
         await both.wait()
         # The controller's end speaks first: that fixes a framing.
         await links["lower"].send(await links["upper"].receive())
-        await copy(links["lower"], links["upper"], bytes)
+        await COPIES[kind](links["lower"], links["upper"], bytes)
         nursery.cancel_scope.cancel()
 
 
@@ -93,7 +100,8 @@ async def _dial(dialer: Dialer) -> Link:
     return await dialer.dial()
 
 
-def _write(line: str) -> None:
+def say(line: str) -> None:
+    """Write a line to whoever reads it."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -105,7 +113,7 @@ def main(args: Sequence[str]) -> None:
     if Kind(kind) is Kind.BRIDGE:
         trio.run(bridge, north, south, at, journal)
     else:
-        trio.run(relay, north, south, at)
+        trio.run(relay, Kind(kind), north, south, at)
 
 
 if __name__ == "__main__":

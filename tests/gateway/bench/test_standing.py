@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import trio
-from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core.answers import RunList, WorkerList
 from fleetgate.core.commands import ListRuns, ListWorkers
@@ -26,8 +25,7 @@ async def test_it_has_what_was_asked_for(tmp_path: Path) -> None:
         workers = await standing.hub.submit(ListWorkers())
         assert isinstance(workers, WorkerList)
         assert len(workers.workers) == 6
-        standing.follow(run, 3, nursery)
-        await wait_all_tasks_blocked()
+        await standing.follow(run, 3, nursery)
         assert len(nursery.child_tasks) == 3
         nursery.cancel_scope.cancel()
 

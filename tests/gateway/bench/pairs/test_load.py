@@ -1,23 +1,16 @@
-"""What a load asks for and measures."""
+"""What a load measures."""
 
 from __future__ import annotations
 
 import os
 
-from fleetgate.gateway.bench.pairs.load import Meter, PairSample, Work
+from fleetgate.gateway.bench.pairs.load import Meter, PairSample
 
 
-def test_the_events_are_shared_out_among_the_runs() -> None:
-    assert Work(1, 100, 256).each == 100
-    assert Work(64, 6400, 256).each == 100
-    assert Work(64, 10, 256).each == 1
-
-
-async def test_a_meter_waits_for_the_last_of_the_ends() -> None:
-    meter = Meter(os.getpid(), 50, ends=2)
+async def test_a_meter_waits_for_the_end() -> None:
+    meter = Meter(os.getpid(), 50)
     meter.begin()
     meter.arrived += 7
-    meter.end()
     assert not meter.done.is_set()
     meter.end()
     sample = await meter.sample()
