@@ -5,15 +5,19 @@
 
 COUNT trials (160 if it is not said) go round the sixteen pairs, of every ten one `twisted`, with
 links that change what they carry. `--seed S` plays one seed alone. A trial that does not hold is
-shown with the command that plays it again, frame by frame. `--within` ends the round early, and
-says how far it came. Exit code 1 where one did not hold, or where all of it proves nothing.
+shown with the command that plays it again, frame by frame; so is one that comes to no end, with
+where it was. `--within` ends the round early, and says how far it came. Exit code 1 where one did
+not hold, or where all of it proves nothing.
 """
 
 import argparse
+import signal
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -35,6 +39,9 @@ ENOUGH = Demands(
 )
 """What 160 trials must have seen, or they prove nothing."""
 LEAST = 160
+ENDLESS = 60.0
+"""Seconds of a processor behind which a trial, which takes one or two, has no end: tasks that wake
+each other in one instant of virtual time."""
 
 Asked = tuple[str, str, bool]
 
@@ -48,14 +55,36 @@ def trials(first: int) -> Iterator[Asked]:
         number += 1
 
 
-def play(asked: Asked) -> tuple[Tally, str]:
+class Endless(BaseException):
+    """A trial comes to no end. What catches every `Exception` must not keep this one."""
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """Raises: `Endless`, wherever the body is after so many seconds of the processor."""
+
+    def end(*_: object) -> None:
+        raise Endless(f"not over after {seconds:g} s of a processor")
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def play(asked: Asked, endless: float = ENDLESS) -> tuple[Tally, str]:
     """One trial; what there was, and what was wrong with it."""
     pair, seed, twisted = asked
     try:
-        trial = try_seed(pair, seed, twisted=twisted)
-    except Exception as error:  # whatever it is, the round goes on, and this one did not hold
+        with bounded(endless):
+            trial = try_seed(pair, seed, twisted=twisted)
+    except (Exception, BaseExceptionGroup, Endless) as error:
+        # Whatever it is, the round goes on, and this one did not hold.
         again = f"just chaos-seeds --pair {pair} --seed {seed}{' --twisted' if twisted else ''}"
-        return Tally(), f"{error!r}\n{again}"
+        return Tally(), f"{''.join(traceback.format_exception(error))}{again}"
     return trial.tally, trial.report() if trial.problems else ""
 
 

@@ -9,6 +9,9 @@ A lane whose toolchain is not on this machine is skipped with a line that says w
 One whose toolchain is here must run, all of it: a lane without a test, or with a skipped one, has
 failed. With `--report` the lanes that were run get their new rows in docs/interop.md.
 
+Lanes mostly wait, for the clocks of their peers, and so are played beside each other; what a lane
+has said is shown when it is over.
+
 What lanes build goes to $XDG_CACHE_HOME/fleetgate-interop (~/.cache where that is not set), and
 the next run finds it there.
 """
@@ -24,7 +27,9 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +40,9 @@ LANES = ROOT / "tests" / "interop"
 PAGE = ROOT / "docs" / "interop.md"
 WITHIN = 20 * 60
 """Seconds for one lane, its builds included."""
+AT_A_TIME = 4
+LOOK_EVERY = 0.05
+"""Seconds."""
 BEGIN, END = "<!-- the table of `just interop --report` -->\n", "<!-- its end -->\n"
 HEAD = ("lane", "peers", "what was run", "cases", "result")
 
@@ -101,34 +109,58 @@ def cache() -> Path:
     return Path(home) / "fleetgate-interop"
 
 
-def play(lane: Lane) -> Result:
-    """Run a lane's tests. Whatever they started is gone when this returns."""
-    with tempfile.TemporaryDirectory() as scratch:
-        said = Path(scratch) / "result.json"
-        code = _pytest(lane, said)
+class Playing:
+    """A lane whose tests run. Whatever they started is gone after `end`."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+        self._began = time.monotonic()
+        self._scratch = tempfile.TemporaryDirectory()
+        self._said = Path(self._scratch.name) / "result.json"
+        self._output = Path(self._scratch.name) / "output"
+        ini = LANES / "pytest.ini"
+        paths = shlex.join([str(LANES), str(lane.folder)])
+        words = ["-P", "-m", "pytest", "-q", f"-c={ini}", f"-o=pythonpath={paths}"]
+        with self._output.open("wb") as output:
+            self._child = subprocess.Popen(
+                [sys.executable, *words, f"--said={self._said}", str(lane.folder)],
+                cwd=ROOT,
+                env=os.environ | {"FLEETGATE_INTEROP_CACHE": str(cache() / lane.name)},
+                start_new_session=True,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes so far."""
+        return time.monotonic() - self._began
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, or has had its time."""
+        return self._child.poll() is not None or self.seconds > WITHIN
+
+    @property
+    def output(self) -> str:
+        """What it has said."""
+        return self._output.read_text(errors="replace")
+
+    def result(self) -> Result:
+        """How it went, once it is over."""
+        code = self._child.poll()
         if code is None:
             return Result(problem=f"took more than {WITHIN} s")
-        if not said.exists():
+        if not self._said.exists():
             return Result(problem=f"pytest gave up with {code}")
-        return judge(json.loads(said.read_text()), code)
+        return judge(json.loads(self._said.read_text()), code)
 
-
-def _pytest(lane: Lane, said: Path) -> int | None:
-    ini = LANES / "pytest.ini"
-    paths = shlex.join([str(LANES), str(lane.folder)])
-    words = ["-P", "-m", "pytest", "-q", f"-c={ini}", f"-o=pythonpath={paths}", f"--said={said}"]
-    settings = os.environ | {"FLEETGATE_INTEROP_CACHE": str(cache() / lane.name)}
-    child = subprocess.Popen(
-        [sys.executable, *words, str(lane.folder)], cwd=ROOT, env=settings, start_new_session=True
-    )
-    try:
-        return child.wait(WITHIN)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if child.returncode is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+    def end(self) -> None:
+        """End it, if it still runs, and what it has left behind."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        self._scratch.cleanup()
 
 
 def judge(said: Mapping[str, Any], code: int) -> Result:
@@ -195,21 +227,37 @@ def choose(names: Sequence[str], lanes: Sequence[Lane]) -> list[Lane]:
 
 
 def run(lanes: Sequence[Lane]) -> dict[Lane, Result]:
-    """Play those that can be, one after the other, and say how each went."""
-    results: dict[Lane, Result] = {}
+    """Play those that can be, some at a time, and say how each went."""
+    waiting: deque[Lane] = deque()
     for lane in lanes:
         if missing := lane.missing():
             _say(f"skip {lane.name}: {' and '.join(missing)} is not here")
-            continue
-        _say(f"\n== {lane.name}")
-        began = time.monotonic()
-        result = results[lane] = play(lane)
-        cases = sum(case.count for case in result.cases)
-        _say(
-            f"{lane.name}: {result.problem or 'holds'}, {cases:,} cases in "
-            f"{time.monotonic() - began:.0f} s"
-        )
+        else:
+            waiting.append(lane)
+    results: dict[Lane, Result] = {}
+    playing: list[Playing] = []
+    try:
+        while waiting or playing:
+            while waiting and len(playing) < AT_A_TIME:
+                playing.append(Playing(waiting.popleft()))
+            for each in [each for each in playing if each.over]:
+                results[each.lane] = _tell(each)
+                playing.remove(each)
+                each.end()
+            time.sleep(LOOK_EVERY)
+    finally:
+        for each in playing:
+            each.end()
     return results
+
+
+def _tell(played: Playing) -> Result:
+    result = played.result()
+    cases = sum(case.count for case in result.cases)
+    _say(f"\n== {played.lane.name}\n{played.output.rstrip()}")
+    said = f"{cases:,} cases in {played.seconds:.0f} s"
+    _say(f"{played.lane.name}: {result.problem or 'holds'}, {said}")
+    return result
 
 
 def _say(line: str) -> None:
@@ -230,4 +278,7 @@ def main(argv: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or a lane would outlive this
+    # A shell has its background jobs ignore it, which all that lanes start would inherit: peers
+    # could interrupt nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

@@ -28,6 +28,9 @@ APART = ("bench", "demo", "fakes", "fidelity", "tck", "testing", "samples", "che
 """Parts that no gateway at work has."""
 
 CLASSES = {"core/limits.py": "Limits", "transports/api.py": "Options"}
+SPANS = ("seconds", "milliseconds")
+"""Units of what is no bound: a test that waits for it proves nothing but the clock."""
+
 NANOS = 1_000_000_000
 
 HEAD = """# Limits
@@ -35,6 +38,9 @@ HEAD = """# Limits
 Every bound of a gateway at work that is no key of an entry: those are in [config](config.md), with
 their defaults. This page is made from the code (`just limits`), and a test compares the two.
 Members of `Limits` are set in `[gateway]` where it has a key of that name; the others are fixed.
+
+What is in seconds or milliseconds is a span of time. Every other one is a bound, and a test that is
+marked `limit` with its name reaches it; where one has none, `tests/tools/test_limits.py` fails.
 
 A number's text says what it counts, why it is as it is and, where that is not plain, what happens
 at it. Where it does not say: what came too much is refused or waits, and its link ends where it
@@ -55,6 +61,11 @@ class Limit:
     def unit(self) -> str:
         """The word that its text begins with."""
         return re.split(r"\W", self.text, maxsplit=1)[0].lower()
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it counts things, and not time."""
+        return self.unit not in SPANS
 
     @property
     def row(self) -> str:
@@ -130,12 +141,34 @@ def page() -> str:
 
 def rows_of(room: str) -> Iterator[str]:
     """Those of one room, by file."""
+    for limit in limits_of(room):
+        yield limit.row
+
+
+def limits_of(room: str) -> Iterator[Limit]:
+    """The limits of one room, by file."""
     for path in sorted((ROOT / room).rglob("*.py")):
         names = path.relative_to(ROOT).with_suffix("").parts
         if any(part in name.split("_") for name in names for part in APART):
             continue
-        for limit in of_module(path):
-            yield limit.row
+        yield from of_module(path)
+
+
+def reached(tests: Path = ROOT / "tests") -> dict[str, list[str]]:
+    """The tests that are marked with a limit, by its name."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(tests.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for name in _marked(node):
+                    found.setdefault(name, []).append(f"{path.relative_to(tests)}::{node.name}")
+    return found
+
+
+def _marked(test: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    for mark in test.decorator_list:
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.limit":
+            yield from (ast.literal_eval(name) for name in mark.args)
 
 
 def main() -> int:

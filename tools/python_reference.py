@@ -18,7 +18,7 @@ from typing import Any
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 MODULES = ("fleetgate.gateway.fakes", "fleetgate.gateway.fakes.threads")
 PLUGIN = "fleetgate.gateway.fakes.pytest_plugin"
-INSIDE = ("ask", "lines", "title", "write")
+INSIDE = ("ask", "heading", "lines", "title", "write")
 """Members for the modules beside, and not for people."""
 
 

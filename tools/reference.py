@@ -1,6 +1,8 @@
 """Write what is made of the code, or of another page, into its place.
 
 docs/reference/config.md: the tables of the protocols' own settings, in the words of their classes.
+docs/reference/fakes.md: what events of runs say, with what operations are answered, and
+with what codes they are refused.
 docs/guarantees.md: the tables of what is promised, in the sentences that `gateway check` prints.
 gateway/fidelity/measured.json: the table of docs/fidelity.md, for the installed program.
 
@@ -13,12 +15,17 @@ import ast
 import inspect
 import re
 import sys
+import textwrap
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import attrs
 
+from fleetgate.core.errors import Refusal
+from fleetgate.core.events import Event
+from fleetgate.core.worker import AccountReport
 from fleetgate.gateway.config_entries import Facing, side_of
 from fleetgate.gateway.fidelity import kept
 from fleetgate.gateway.fidelity.report import read_markdown
@@ -27,6 +34,7 @@ from fleetgate.gateway.local.model_settings import OllamaSettings, VllmSettings
 from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.promise import FORGOTTEN, PROMISES, SHOWINGS
 from fleetgate.gateway.registry import builtin
+from fleetgate.gateway.render import run_line, worker_line
 
 ROOT = Path(__file__).parents[1]
 FACINGS: tuple[Facing, ...] = ("south", "north")
@@ -78,6 +86,50 @@ def _promises(what: str, promises: Mapping[str, Any], members: Sequence[str]) ->
     return _rows([what, *(member.replace("_", " ") for member in members)], rows)
 
 
+def fakes_tables() -> Iterator[tuple[str, str]]:
+    """What stands on the lines of fakes: each table's name, and its text."""
+    heads = ["`type`", "members", ""]
+    yield "events of runs", _rows(heads, map(_event_row, typing.get_args(Event)))
+    account = _spans(attrs.fields_dict(AccountReport))
+    answers = [
+        ["`start`", "`run`"],
+        ["`status`, `wait`", _spans(keys_of(run_line))],
+        ["`runs`", "`runs`: of each what `status` is answered with"],
+        ["`workers`", f"`workers`: of each {_spans(keys_of(worker_line))}"],
+        ["`usage`", f"`accounts`: of each {account}"],
+    ]
+    yield "answers", _rows(["operation", "answered with"], answers)
+    yield "codes", _rows(["`code`", ""], map(_code_row, Refusal.__subclasses__()))
+
+
+def _code_row(kind: type[Refusal]) -> list[str]:
+    return [
+        f"`{kind.code}`",
+        " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split()),
+    ]
+
+
+def _event_row(kind: type[Any]) -> list[str]:
+    types = typing.get_type_hints(kind)
+    members = list[str]()
+    for name in attrs.fields_dict(kind):
+        members += [f"{name}_base64", "text"] if types[name] is bytes else [name]
+    said = " ".join((kind.__doc__ or "").partition("\n\n")[0].split())
+    return [f"`{kind.__name__}`", _spans(members), said.replace("|", "\\|")]
+
+
+def keys_of(function: Callable[..., Any]) -> list[str]:
+    """The keys of the object that a function returns as it is written."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    (made,) = (node.value for node in ast.walk(tree) if isinstance(node, ast.Return))
+    assert isinstance(made, ast.Dict)
+    return [key.value for key in made.keys if isinstance(key, ast.Constant)]
+
+
+def _spans(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -90,6 +142,7 @@ def measured(_: str) -> str:
 
 MADE: Mapping[str, Callable[[str], str]] = {
     "docs/reference/config.md": lambda page: rendered(page, settings_tables()),
+    "docs/reference/fakes.md": lambda page: rendered(page, fakes_tables()),
     "docs/guarantees.md": lambda page: rendered(page, promise_tables()),
     f"gateway/fidelity/{kept.FILE}": measured,
 }

@@ -28,13 +28,11 @@ from fleetgate.gateway.config_entries import Entry, Grant
 from fleetgate.gateway.fidelity.bridge import TOKEN, until
 from fleetgate.gateway.fidelity.member import Member, staying
 from fleetgate.gateway.settings import GatewaySettings
-from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.settings import EdgeSettings, NorthSettings
 from fleetgate.transports.api import TlsFiles
 
 DONE = RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, text="all done"))
 WITHIN = 20
-LARGEST = w.MAX_MESSAGE
 
 
 @attrs.frozen

@@ -123,7 +123,7 @@ async def test_what_is_asked_and_sent_while_a_link_is_lost_crosses_it_once_it_is
     assert (await bridge.ended(run)).state is RunState.SUCCEEDED
 
 
-async def test_a_link_that_is_lost_again_and_again_loses_nothing(
+async def test_fault_17_a_link_that_is_lost_again_and_again_loses_nothing(
     bridge, autojump_clock, expected, words
 ) -> None:
     run, at_worker = await begun(bridge)
@@ -136,6 +136,7 @@ async def test_a_link_that_is_lost_again_and_again_loses_nothing(
         during += line
         await trio.sleep(number % 4)
     await goes_on(bridge, words, run, at_worker, during)
+    assert bridge.of_kind(run, e.GapFound) == []
 
 
 async def test_a_gateway_is_restarted_on_its_journal(

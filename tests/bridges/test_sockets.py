@@ -149,6 +149,7 @@ async def test_case_25_a_newcomer_takes_over_and_the_older_link_is_cut(hub: Hub)
         assert (await ask(new, t.ask("a", "nope", {})))["id"] == "a"
 
 
+RUNS = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_runs"}}'
 LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 
 
@@ -163,6 +164,8 @@ async def test_an_agency_client_on_a_websocket_speaks_mcp(
         async with dial() as gui:
             assert gui.opening.subprotocol == "mcp"
             assert len((await ask(gui, LIST))["result"]["tools"]) == 11
+            runs = (await ask(gui, RUNS))["result"]
+            assert (runs["isError"], runs["structuredContent"]) == (False, {"runs": []})
         for wrong in ("mcp", f"agency-proxy.{KEY[1:]}x"):
             async with dial(subprotocols=(wrong,)) as nobody:
                 await ended(nobody)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ GRACE = 15.0
 """Seconds away that may come to that: what is left is backoff and the search for a dead link."""
 FELT = 60.0
 """Seconds behind a strike in which it may still be felt: a peer that finds a silent link dead."""
+WELL = frozenset({"succeeded"})
 GONE = frozenset({"lost", "failed"})
 ALL = frozenset({"succeeded", "failed", "canceled", "lost"})
 
@@ -37,11 +38,13 @@ def takes_input(pair: str) -> bool:
 
 @attrs.frozen
 class Allowance:
-    """`struck` are strikes with the times at which they began and were over."""
+    """`struck` are strikes with the times at which they began and were over; `cut_off` the tasks
+    that a worker was at as the gateway was killed."""
 
     pair: str
     strikes: Sequence[Strike]
     struck: Sequence[tuple[float, float, Strike]]
+    cut_off: Collection[str] = ()
 
     @property
     def whole(self) -> bool:
@@ -68,7 +71,7 @@ class Allowance:
         ends = self._natural(task)
         if self._lost(north, "gui", span, executed) or self._lost(south, "hosts", span, executed):
             ends |= GONE
-        return ends
+        return ends - self._impossible(task, *self._protocols)
 
     def at_gateway(self, task: Task, span: tuple[float, float], executed: int) -> frozenset[str]:
         """The ends that the gateway may record."""
@@ -80,7 +83,13 @@ class Allowance:
             ends |= {"lost"}
         if self._lost(north, "gui", span, executed):
             ends |= {"canceled"}
-        return ends
+        return ends - self._impossible(task, self._protocols[1])
+
+    def _impossible(self, task: Task, *protocols: str) -> frozenset[str]:
+        """The end that a run cannot come to: one that a worker was at as the gateway was killed,
+        where a protocol on its way cannot take a run up again."""
+        taken_up = all(POWERS[protocol]["resumes"] for protocol in protocols)
+        return frozenset() if taken_up or task.id not in self.cut_off else WELL
 
     @property
     def _protocols(self) -> tuple[str, str]:

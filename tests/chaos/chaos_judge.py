@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-TERMINAL = frozenset({"succeeded", "failed", "canceled", "lost"})
 NATURAL = frozenset({"succeeded"})
 REASONS: Mapping[str, frozenset[str]] = {
     "succeeded": frozenset({"exited"}),
@@ -42,7 +41,8 @@ class Evidence:
     `wanted` is all that it must have said; None where a link turned bits and nobody could tell.
     `executed`: how often a worker began it. `inputs` were accepted, in this order, and `got` is
     what arrived; `uncertain`: the promise for inputs is at most once, or a link was lost under
-    them, so that some may be missing.
+    them, so that some may be missing. `doubted` are those of which the run itself says that they
+    may or may not have arrived: such a one may come behind later ones.
     """
 
     run: str
@@ -54,13 +54,14 @@ class Evidence:
     inputs: Sequence[bytes] = ()
     got: Sequence[bytes] = ()
     uncertain: bool = False
+    doubted: frozenset[bytes] = frozenset()
 
 
 @attrs.define
 class Tally:
     """What was seen in all: enough, or nothing is proven. `kills` are counted by the phase that
     they struck in; `suppressed` are lines that came to the gateway again, `faults` those of links,
-    by name."""
+    by name; `fallen` are runs that were under way as their worker was killed, by its protocol."""
 
     runs: int = 0
     events: int = 0
@@ -68,6 +69,7 @@ class Tally:
     kills: Counter[str] = attrs.field(factory=Counter)
     faults: Counter[str] = attrs.field(factory=Counter)
     ends: Counter[str] = attrs.field(factory=Counter)
+    fallen: Counter[str] = attrs.field(factory=Counter)
 
     def add(self, other: Tally) -> None:
         """Count another's as well."""
@@ -77,6 +79,7 @@ class Tally:
         self.kills += other.kills
         self.faults += other.faults
         self.ends += other.ends
+        self.fallen += other.fallen
 
     def __str__(self) -> str:
         kills = ", ".join(f"{name} {count}" for name, count in sorted(self.kills.items()))
@@ -98,6 +101,7 @@ class Demands:
     suppressed: int
     phases: frozenset[str]
     faults: frozenset[str] = frozenset()
+    fallen: frozenset[str] = frozenset()
 
     def unmet(self, tally: Tally) -> list[str]:
         """What is missing, in words."""
@@ -111,7 +115,9 @@ class Demands:
             if has < wants
         ]
         problems += [f"vacuous: no kill in {phase}" for phase in self.phases - set(tally.kills)]
-        return problems + [f"vacuous: no {name}" for name in self.faults - set(tally.faults)]
+        problems += [f"vacuous: no {name}" for name in self.faults - set(tally.faults)]
+        lost = self.fallen - set(tally.fallen)
+        return problems + [f"vacuous: no kill of a worker of {name} met a run" for name in lost]
 
 
 def judge(evidence: Iterable[Evidence]) -> list[str]:
@@ -208,7 +214,9 @@ def _work_wrong(each: Evidence) -> Iterator[str]:
     if each.executed < 1 and _ends(_longest(each)) == ["succeeded"]:
         yield "it succeeded, and was never executed"
     left = iter(each.inputs)
-    if not all(any(item == given for given in left) for item in each.got):
+    sure = [item for item in each.got if item not in each.doubted]
+    known = set(each.got) <= set(each.inputs) and len(set(each.got)) == len(each.got)
+    if not known or not all(any(item == given for given in left) for item in sure):
         yield f"inputs arrived as {list(each.got)}, and were sent as {list(each.inputs)}"
     whole = not each.uncertain and _ends(_longest(each)) == ["succeeded"]
     if whole and list(each.got) != list(each.inputs):

@@ -50,6 +50,18 @@ def derive(id: str) -> Task:
     return Task(id, lines, pauses, inputs, cancel)
 
 
+PACE = 0.4
+"""How much of the pauses is kept beside real processes: a run lasts some seconds at most, as a life
+does."""
+
+
+def brisk(id: str) -> Task:
+    """The task with this id, at the pace of the kill loop."""
+    task = derive(id)
+    cancel = None if task.cancel is None else task.cancel * PACE
+    return attrs.evolve(task, pauses=tuple(each * PACE for each in task.pauses), cancel=cancel)
+
+
 def ids(seed: str) -> Iterator[str]:
     """Ids without end; those of two seeds differ."""
     draw = random.Random(f"ids {seed}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
@@ -15,17 +15,17 @@ from uuid import UUID
 import attrs
 import trio
 from chaos_allowance import Allowance, takes_input
-from chaos_judge import Evidence, Seen, Tally, judge, tally_of
-from chaos_life import MARK, SLOWEST, Disk, Life, Wires, open_mortal
+from chaos_asking import insist
+from chaos_judge import Evidence, Tally, judge, tally_of
+from chaos_life import SLOWEST, Disk, Life, Wires, open_mortal
 from chaos_oracle import Task, asked, derive, ids
 from chaos_plan import SPAN, TWISTED, Strike, named, plan
-from chaos_worker import PlayingPort
+from chaos_views import doubted, id_in, read_all, seen
+from chaos_worker import HEAR_WITHIN, PlayingPort
 from trio.testing import MockClock
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.errors import RunEnded, Unavailable
-from fleetgate.core.events import Stream
 from fleetgate.core.hub_testing import HandWorker, TrioClock, worker_info
 from fleetgate.core.ids import RunId, Seq, WorkerId
 from fleetgate.core.journal.memory import open_memory_journal
@@ -33,7 +33,6 @@ from fleetgate.core.times import SECOND
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.fidelity.bridge import GUI, HOSTS, LOCAL, Bridge, configs_of
 from fleetgate.gateway.fidelity.member import Member, staying
-from fleetgate.gateway.local.script import text_of
 
 EPOCH = 1_900_000_000 * SECOND
 """What every wall clock shows as a trial begins."""
@@ -102,9 +101,9 @@ async def _play(
     pair: str, seed: str, twisted: bool, clock: MockClock, draw: random.Random
 ) -> Trial:
     strikes = plan(draw, twisted)
-    async with open_world(pair, seed, draw, clock) as world:
+    async with open_world(pair, seed, draw, clock, twisted) as world:
         stuck = await world.play(strikes)
-        allowance = Allowance(pair, strikes, world.struck)
+        allowance = Allowance(pair, strikes, world.struck, world.cut_off)
         evidence = await world.evidence(allowance)
         tally = tally_of(evidence)
         tally.kills, tally.faults = world.kills, world.faults
@@ -124,8 +123,7 @@ class Skewed(TrioClock):
 @attrs.define
 class World:
     """A trial under way. `struck` are strikes by the time at which they did, with their end;
-    `cut_off` the tasks that were at work when something struck that ends runs of a protocol
-    that cannot take them up."""
+    `cut_off` the tasks that a worker was at as the gateway was killed."""
 
     bridge: Bridge
     wires: Wires
@@ -134,13 +132,16 @@ class World:
     draw: random.Random
     clock: MockClock
     tasks: list[Task]
+    cut_off: set[str] = attrs.field(factory=set[str])
     struck: list[tuple[float, float, Strike]] = attrs.field(factory=list)
     kills: Counter[str] = attrs.field(factory=Counter)
     faults: Counter[str] = attrs.field(factory=Counter)
     skew: float = 0.0
     began: dict[str, float] = attrs.field(factory=dict)
     ended: dict[str, float] = attrs.field(factory=dict)
+    over_there: dict[RunId, float] = attrs.field(factory=lambda: defaultdict(float))
     sent: dict[str, list[bytes]] = attrs.field(factory=lambda: defaultdict(list))
+    doubted: dict[str, frozenset[bytes]] = attrs.field(factory=lambda: defaultdict(frozenset))
     at_gateway: dict[RunId, list[e.Recorded]] = attrs.field(factory=lambda: defaultdict(list))
     late: dict[str, list[e.Recorded]] = attrs.field(factory=lambda: defaultdict(list))
     watching: trio.CancelScope = attrs.field(factory=trio.CancelScope)
@@ -178,7 +179,7 @@ class World:
         await trio.sleep(at.uniform(0, SPAN * 0.8))
         self.began[task.id] = trio.current_time()
         run = RunId(task.id)
-        await self._insist(partial(self.bridge.start, task.id, asked(task.id)))
+        await insist(partial(self.bridge.start, task.id, asked(task.id)))
         self.nursery.start_soon(self._watch_late, run, at.uniform(1, 20))
         self.nursery.start_soon(self._note_end, run)
         submit = self.bridge.controller.hub.submit
@@ -186,23 +187,11 @@ class World:
             for data in task.inputs:
                 await trio.sleep(at.random() * 3)
                 command = c.SendInput(run, data, newline=True)
-                if await self._insist(partial(submit, command, data.decode())):
+                if await insist(partial(submit, command, data.decode())):
                     self.sent[task.id].append(data)
         if task.cancel is not None:
             await trio.sleep(task.cancel)
-            await self._insist(partial(submit, c.CancelRun(run), "cancel"))
-
-    async def _insist(self, ask: Callable[[], Awaitable[object]]) -> bool:
-        """Ask until it is answered, again in the same words where it is not known what became of
-        it. Whether it was accepted."""
-        while True:
-            try:
-                await ask()
-                return True
-            except Unavailable:
-                await trio.sleep(1)
-            except RunEnded:
-                return False
+            await insist(partial(submit, c.CancelRun(run), "cancel"))
 
     async def _note_end(self, run: RunId) -> None:
         while not self.bridge.of_kind(run, e.RunFinished):  # noqa: ASYNC110 - as `until`
@@ -211,13 +200,13 @@ class World:
 
     async def _watch_late(self, run: RunId, behind: float) -> None:
         """Another watcher, who comes late, and goes and comes back with its cursor."""
-        seen = self.late[run]
+        had = self.late[run]
         while True:
             await trio.sleep(behind)
-            after = seen[-1].seq if seen else 0
+            after = had[-1].seq if had else 0
             with trio.move_on_after(1.0), self.bridge.controller.hub.follow(run, Seq(after)) as f:
                 async for batch in f:
-                    seen += batch
+                    had += batch
 
     async def _watch_gateway(self) -> None:
         """Watch every run at the gateway, over all its lives, with one cursor each."""
@@ -237,12 +226,13 @@ class World:
                 await trio.sleep(0.05)
 
     async def _follow_gateway(self, run: RunId, life: Life) -> None:
-        seen = self.at_gateway[run]
-        with self.bridge.gateway.hub.follow(run, Seq(len(seen))) as follower:
+        had = self.at_gateway[run]
+        with self.bridge.gateway.hub.follow(run, Seq(len(had))) as follower:
             async for batch in follower:
                 if life.dead:
                     return
-                seen += batch
+                had += batch
+                self.over_there[run] = trio.current_time()
 
     # --- what strikes
 
@@ -270,6 +260,7 @@ class World:
                 await trio.sleep(0.002)
         self.kills[life.phase.removesuffix(" it is durable")] += 1
         life.die()
+        self.cut_off |= {task.id for task, _ in self.port.playing.values()}
         for entry in (GUI, HOSTS):
             await self.wires.cut(entry)
         await self.bridge.gateway.stop()
@@ -284,24 +275,29 @@ class World:
         """Of every run, at the controller and at the gateway."""
         found: list[Evidence] = []
         for task in self.tasks:
-            again = await self._all(self.bridge.controller, RunId(task.id))
+            again = await read_all(self.bridge.controller, RunId(task.id))
+            self._doubt(task, again)
             views = {
-                "controller": _seen(self.bridge.events[RunId(task.id)]),
-                "late": _seen(self.late[task.id] + again[len(self.late[task.id]) :]),
-                "afterwards": _seen(again),
+                "controller": seen(self.bridge.events[RunId(task.id)]),
+                "late": seen(self.late[task.id] + again[len(self.late[task.id]) :]),
+                "afterwards": seen(again),
             }
             span = (self.began[task.id], self.ended.get(task.id, trio.current_time()))
             ends = allowance.at_controller(task, span, self.port.executed[task.id])
             found.append(self._evidence(task, task.id, views, ends, allowance, span))
         for run in sorted(self.disk.runs):
-            views = {
-                "while it was": _seen(self.at_gateway[run]),
-                "afterwards": _seen(await self._all(self.bridge.gateway, run)),
-            }
+            again = await read_all(self.bridge.gateway, run)
+            views = {"while it was": seen(self.at_gateway[run]), "afterwards": seen(again)}
             described = await self.bridge.gateway.hub.submit(c.DescribeRun(run))
-            found_id = _id_in(described.after.spec)  # type: ignore[union-attr]
-            task = derive(found_id)
-            span = (self.began[task.id], self.ended.get(task.id, trio.current_time()))
+            id = id_in(described.after.spec)  # type: ignore[union-attr]
+            if id is None:
+                assert not allowance.whole  # a link has cut what was asked for
+                continue
+            task = derive(id)
+            self._doubt(task, again)
+            # A controller may have lost it long before the gateway did.
+            over = max(self.over_there[run], self.ended.get(task.id, trio.current_time()))
+            span = (self.began[task.id], over)
             ends = allowance.at_gateway(task, span, self.port.executed[task.id])
             found.append(
                 self._evidence(task, f"{run} at the gateway", views, ends, allowance, span)
@@ -327,14 +323,11 @@ class World:
             self.sent[task.id] if allowance.whole else (),
             self.port.got[task.id] if allowance.whole else (),
             allowance.uncertain_input(span),
+            self.doubted[task.id],
         )
 
-    async def _all(self, member: Member, run: RunId) -> list[e.Recorded]:
-        found: list[e.Recorded] = []
-        with trio.move_on_after(1.0), member.hub.follow(run, Seq(0)) as follower:
-            async for batch in follower:
-                found += batch
-        return found
+    def _doubt(self, task: Task, recorded: list[e.Recorded]) -> None:
+        self.doubted[task.id] |= doubted(recorded, self.sent[task.id])
 
     def faulty(self) -> list[str]:
         """What our own code raised."""
@@ -350,33 +343,9 @@ class World:
         ]
 
 
-def _id_in(spec: c.RunSpec) -> str:
-    found = MARK.search(text_of(spec.input).encode())
-    assert found is not None
-    return found[1].decode()
-
-
-def _seen(recorded: list[e.Recorded]) -> list[Seen]:
-    return [_one(each) for each in recorded]
-
-
-def _one(each: e.Recorded) -> Seen:
-    kind, event = type(each.event).__name__, each.event
-    match event:
-        case e.TextProduced(text=text):
-            return Seen(each.seq, kind, text.encode())
-        case e.OutputProduced(Stream.STDOUT, data):
-            return Seen(each.seq, kind, data)
-        case e.RunFinished(outcome=outcome):
-            state, reason = outcome.state.value, outcome.reason.value
-            return Seen(each.seq, kind, b"", state, reason)
-        case _:
-            return Seen(each.seq, kind)
-
-
 @asynccontextmanager
 async def open_world(
-    pair: str, seed: str, draw: random.Random, clock: MockClock
+    pair: str, seed: str, draw: random.Random, clock: MockClock, twisted: bool
 ) -> AsyncGenerator[World]:
     """A bridge with a worker that plays, and tasks to come."""
     north, _, south = pair.partition("-")
@@ -394,14 +363,13 @@ async def open_world(
         bridge = Bridge(Member(controller, staying(one)), middle, far, nursery)
         for member in (middle, far, bridge.controller):
             await nursery.start(member.run)
-        port = PlayingPort(nursery=nursery, hears=takes_input(pair))
+        hears = HEAR_WITHIN if takes_input(pair) else 0.0
+        port = PlayingPort(nursery=nursery, hears=lambda id: hears, twisted=twisted)
         world = World(bridge, wires, disk, port, draw, clock, tasks)
         middle.clock = lambda: Skewed(world.skew)
         info = worker_info(numbered_input=True, enforces_timeout=True)
         info = attrs.evolve(info, id=WorkerId(f"{LOCAL}/w"), pool=LOCAL)
-        port.worker = HandWorker(far.hub, info)
-        port.worker.port = port
-        await port.worker.join(None)
+        await port.join(HandWorker(far.hub, info))
         world.takes_input = takes_input(pair)
         world.wires_began = trio.current_time()
         yield world

@@ -101,12 +101,24 @@ def test_input_that_may_be_missing_may_be_missing() -> None:
     assert judge([attrs.evolve(SOUND, got=(b"y",), uncertain=True)]) == []
 
 
+def test_input_that_is_doubted_may_come_late_and_once() -> None:
+    late = attrs.evolve(SOUND, got=(b"y", b"x"), doubted=frozenset({b"x"}))
+    assert judge([late]) == ["r: of inputs [b'x', b'y'] only [b'y', b'x'] arrived"]
+    assert judge([attrs.evolve(late, uncertain=True)]) == []
+    for got in ((b"y", b"x", b"x"), (b"z", b"y")):
+        assert judge([attrs.evolve(late, got=got, uncertain=True)]) != []
+
+
 def test_too_little_is_vacuous() -> None:
-    demands = Demands(2, 9, 1, frozenset({"commit", "replay"}), frozenset({"cut"}))
+    demands = Demands(
+        2, 9, 1, frozenset({"commit", "replay"}), frozenset({"cut"}), frozenset({"iop"})
+    )
     tally = tally_of([SOUND])
     assert (tally.runs, tally.events, tally.ends) == (1, 4, Counter(succeeded=1))
-    assert len(demands.unmet(tally)) == 6
+    assert len(demands.unmet(tally)) == 7
+    assert demands.unmet(tally)[-1] == "vacuous: no kill of a worker of iop met a run"
     enough = Tally(2, 9, 1, Counter(commit=1, replay=1), Counter(cut=1))
+    enough.add(Tally(fallen=Counter(iop=1)))
     assert demands.unmet(enough) == []
     enough.add(tally)
     assert (enough.runs, enough.events) == (3, 13)

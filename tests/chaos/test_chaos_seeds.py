@@ -47,6 +47,13 @@ def test_what_was_promised_holds_whatever_strikes(pair: str) -> None:
     assert trial.tally.faults
 
 
+def test_who_asks_for_a_start_again_waits_while_the_journal_hangs() -> None:
+    """A clock jumps in the middle of a commit, so the journal counts as one that hangs: the adapter
+    and the core asked and refused each other without end, and no time passed."""
+    trial = try_seed("iop-agency", "4")
+    assert not trial.problems, trial.report()
+
+
 @pytest.mark.parametrize("pair", ["agency-rvbox", "iop-kodelet"])
 def test_a_link_that_twists_what_it_carries_ends_itself_and_nothing_else(pair: str) -> None:
     trial = try_seed(pair, "9", twisted=True)
@@ -93,8 +100,11 @@ def test_a_journal_that_loses_what_it_has_answered_is_found_out(
 def test_a_gateway_that_knows_no_repeats_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     record = Receiver.record
 
-    def unnumbered(self: Receiver, id: Any, epoch: Any, run: Any, heard: Any) -> bool:
-        return record(self, id, epoch, run, [(events, None, stamp) for events, _, stamp in heard])
+    def unnumbered(self: Receiver, id: Any, epoch: Any, reports: Any) -> Any:
+        as_new = [
+            (run, [(events, None, stamp) for events, _, stamp in heard]) for run, heard in reports
+        ]
+        return record(self, id, epoch, as_new)
 
     monkeypatch.setattr(Receiver, "record", unnumbered)
     assert any(try_seed("agency-rvbox", str(seed)).problems for seed in range(6))

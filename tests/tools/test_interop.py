@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from tool_loading import ROOT, load_tool
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def load_tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("interop", ROOT / "tools" / "interop.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-interop = load_tool()
+interop = load_tool("interop")
 GOOD = {"what": "it holds", "count": 3, "outcome": "passed"}
 
 
@@ -75,12 +60,48 @@ def test_a_lane_that_is_here_runs_as_a_whole_or_has_failed(
     assert interop.judge({"cases": cases, "peers": peers}, code).problem == problem
 
 
+def played(result: Any, open_now: list[str] | None = None) -> Any:
+    """A lane that is over at once, with this result."""
+    there = [] if open_now is None else open_now
+
+    class Played:
+        output, seconds, over = "said", 1.0, True
+
+        def __init__(self, each: Any) -> None:
+            self.lane = each
+            there.append(each.name)
+            assert len(there) <= interop.AT_A_TIME
+
+        def result(self) -> Any:
+            if isinstance(result, BaseException):
+                raise result
+            return result
+
+        def end(self) -> None:
+            there.remove(self.lane.name)
+
+    return Played
+
+
+def test_some_lanes_are_played_at_a_time_and_each_is_ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_now: list[str] = []
+    lanes = [lane(str(number)) for number in range(3 * interop.AT_A_TIME)]
+    monkeypatch.setattr(interop, "Playing", played(interop.Result(), open_now))
+    assert list(interop.run(lanes)) == lanes
+    assert "== 0\nsaid\n0: holds, 0 cases in 1 s" in capsys.readouterr().out
+    monkeypatch.setattr(interop, "Playing", played(SystemExit(143), open_now))
+    with pytest.raises(SystemExit):
+        interop.run(lanes)
+    assert open_now == []
+
+
 def test_lanes_without_their_toolchain_are_skipped_with_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        interop, "play", lambda each: interop.judge({"cases": [GOOD], "peers": ["x 1"]}, 0)
-    )
+    good = interop.judge({"cases": [GOOD], "peers": ["x 1"]}, 0)
+    monkeypatch.setattr(interop, "Playing", played(good))
     there, gone = lane("there", "sh"), lane("gone", "no-such-command")
     assert list(interop.run([there, gone])) == [there]
     said = capsys.readouterr().out
@@ -96,7 +117,7 @@ def test_the_command_fails_with_a_lane(
     code: int,
 ) -> None:
     monkeypatch.setattr(interop, "find_lanes", lambda _: [lane("a")])
-    monkeypatch.setattr(interop, "play", lambda _: interop.Result(problem=problem))
+    monkeypatch.setattr(interop, "Playing", played(interop.Result(problem=problem)))
     assert interop.main([]) == code
     assert ("failed lanes: a" in capsys.readouterr().out) == bool(code)
 
@@ -123,7 +144,7 @@ def test_a_lane_is_played_and_says_what_it_did(tmp_path: Path) -> None:
         "def test_gone():\n"
         "    pytest.skip('no reason')\n",
     )
-    result = interop.play(small)
+    result = interop.run([small])[small]
     assert result.peers == ("adder 1.0",)
     assert {(case.what, case.count, case.outcome) for case in result.cases} == {
         ("Sums come out right", 40, "passed"),

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tool_loading import load_tool
 
 from fleetgate.core.limits import Limits
 from fleetgate.transports.api import Options
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("limits_tool", ROOT / "tools" / "limits.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["limits_tool"] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("limits")
 
 
 def test_the_page_is_what_the_code_says(tool: ModuleType) -> None:
@@ -44,6 +35,28 @@ def test_it_holds_what_a_deployment_asks_for(tool: ModuleType) -> None:
             name
         )
     assert "| `Limits.ask_within` | 20 | seconds |" in page
+
+
+def test_every_bound_has_a_test_that_reaches_it(tool: ModuleType) -> None:
+    limits = [limit for room in tool.ROOMS for limit in tool.limits_of(room)]
+    reached = set(tool.reached())
+    bounds = {limit.name for limit in limits if limit.is_bound}
+    assert len(bounds) > 100
+    assert sorted(bounds - reached) == [], "write the test, and mark it `limit` with the name"
+    assert sorted(reached - {limit.name for limit in limits}) == [], "there is no such limit"
+
+
+def test_marks_are_found_on_tests_and_nowhere_else(tool: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\n"
+        '@pytest.mark.limit("a.ONE", "a.TWO")\nasync def test_x(): ...\n'
+        '@pytest.mark.slow\n@pytest.mark.limit("a.ONE")\ndef test_y(): ...\n'
+        "text = 'pytest.mark.limit(\"a.THREE\")'\n"
+    )
+    assert tool.reached(tmp_path) == {
+        "a.ONE": ["test_a.py::test_x", "test_a.py::test_y"],
+        "a.TWO": ["test_a.py::test_x"],
+    }
 
 
 @pytest.mark.parametrize(

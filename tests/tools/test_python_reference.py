@@ -42,7 +42,7 @@ def test_every_example_is_a_test_that_passes(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for number, block in enumerate(blocks):
         pytester.makepyfile(**{f"test_example_{number}": block})
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
@@ -52,4 +52,4 @@ def test_every_example_is_a_test_that_passes(
     words = [word for plugin in plugins for word in ("-p", plugin)]
     with tempfile.TemporaryDirectory() as place:  # a socket's path must not be long
         done = pytester.runpytest_subprocess(*words, f"--basetemp={place}/t", timeout=120)
-    done.assert_outcomes(passed=4)
+    done.assert_outcomes(passed=5)

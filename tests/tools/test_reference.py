@@ -39,7 +39,12 @@ def test_a_table_has_keys_defaults_and_words() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["docs/reference/config.md", "docs/guarantees.md", "gateway/fidelity/measured.json"],
+    [
+        "docs/reference/config.md",
+        "docs/reference/fakes.md",
+        "docs/guarantees.md",
+        "gateway/fidelity/measured.json",
+    ],
 )
 def test_each_file_is_current(name: str) -> None:
     text = (ROOT / name).read_text()

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tool_loading import ROOT, load_tool
 
-ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "secret_scan.py"
 
 
 @pytest.fixture(scope="module")
 def scan() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("secret_scan", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("secret_scan")
 
 
 A, B = "aB3dE5gH7jK9mN1pQ3sT", "5uV7wX9yZ1bC3dF5hJ7k"
@@ -35,6 +29,7 @@ SAMPLES = {
     "a Slack token": "xoxb-" + A,
     "a Google key": "AIza" + A + B[:15],
     "a key of a model's API": "sk-ant-" + A + B,
+    "a Stripe key": "sk_" + "live_" + A,
     "a PyPI token": "pypi-" + "AgEI" + A + B,
     "an npm token": "npm_" + A + B[:16],
     "a JSON web token": f"eyJ{A}." + f"eyJ{A}.{B}",
@@ -50,9 +45,31 @@ def test_each_kind_is_found_with_its_line(kind: str, scan: ModuleType) -> None:
     assert set(SAMPLES) >= set(scan.KINDS)
 
 
+CALLED = "a random word that is called a secret"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("-----BEGIN PGP PRIVATE " + f"KEY BLOCK-----\nVersion: 1\n\n{A}", "a private key"),
+        ('{"private_key": "-----BEGIN PRIVATE ' + f'KEY-----\\n{A}"}}', "a private key"),
+        ('-H "Authorization: Bearer ' + f'{A}{B}"', CALLED),
+        ("Authorization: Basic " + f"{A}=", CALLED),
+        ('SECRET_KEY = "' + "0f1e2d3c4b5a69788796a5b4c3d2e1f0" + '"', CALLED),
+        ("DB_PASSWORD=" + A, CALLED),
+        ('password = "' + A[:16] + '!"', CALLED),
+    ],
+)
+def test_other_forms_of_them(text: str, kind: str, scan: ModuleType) -> None:
+    assert [found for _, found in scan.findings(text)] == [kind]
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "Authorization: Bearer $TOKEN_OF_THE_GATEWAY",
+        "Authorization: Bearer the-token-of-host-1-of-this-test",
+        "password = the_password_of_2_hosts",
         "token = read_the_token_of_this_entry_now",
         'tokens = [{ token = { file = "secrets/one" }, id = "host-1" }]',
         "token: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1",
