@@ -50,7 +50,7 @@ class Record:
         if report.when != "call" and report.passed:
             return
         said = report.user_properties
-        what = str(dict(said)["what"])
+        what = str(dict(said).get("what", report.nodeid))  # none where its process died
         count = sum(int(str(value)) for name, value in said if name == "count") or 1
         self._peers |= dict.fromkeys(str(value) for name, value in said if name == "peer")
         case = self._cases.setdefault(what, {"what": what, "count": 0, "outcome": "passed"})

@@ -45,7 +45,7 @@ def build(cache: Path) -> Path:
         run(["go", "build", "-o", "bin/", *PLUGINS], cwd=work)
         for package, files in PACKAGES.items():
             generate(work, package, files)
-        run(["go", "build", "-o", "bin/", "./iop", "./rvbox", "./websocket"], cwd=work)
+        run(["go", "build", "-o", "bin/", "./iop", "./kodelet", "./rvbox", "./websocket"], cwd=work)
         return work / "bin"
 
 

@@ -73,7 +73,7 @@ def desk(request: pytest.FixtureRequest, fake: Start, tmp_path: Path) -> Iterato
     edge, address = start_edge(fake, controllers="*", control="true")
     words = ("--connect", address, "--token", TOKEN, "--script", script, *settings(heartbeat=5))
     node = fake("iop-node", *words)
-    edge.until(event="worker", worker="nodes/n1", state="ready")
+    edge.until(event="worker", worker="n1", state="ready")
     yield Desk(address, node)
 
 

@@ -171,7 +171,7 @@ def test_a_node_that_does_not_read(fake: Start, genuine: Start) -> None:
     for run in runs:
         assert edge.ask("start", run=run, worker="n1", input={"prompt": "x" * MEBIBYTE})["ok"]
     other = Client(genuine, address).register("other")
-    ready(edge, "nodes/n2")
+    ready(edge, "n2")
     assert edge.ask("start", run="fast", worker="n2", input={"prompt": "x"})["ok"]
     assert other.hear("run")["run_id"] == "fast"
     tell(other, "fast", {"type": "start"}, {"type": "complete"})

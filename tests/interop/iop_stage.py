@@ -138,6 +138,6 @@ def answers(call: Call) -> list[Said]:
     return found
 
 
-def ready(edge: Peer, worker: str = "nodes/n1") -> Line:
+def ready(edge: Peer, worker: str = "n1") -> Line:
     """Wait until an edge of ours has the node."""
     return edge.until(event="worker", worker=worker, state="ready")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,14 @@ def fake() -> Iterator[Start]:
         yield start
 
 
+@pytest.fixture
+def place() -> str:
+    """A port that was free just now, where both ends must know it before either is started."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{held.getsockname()[1]}"
+
+
 @attrs.frozen
 class Papers:
     """PEM files of one authority: its root, and a certificate with its key for each end."""
@@ -25,6 +34,7 @@ class Papers:
     ca: str
     server: tuple[str, str]
     client: tuple[str, str]
+    """For the names node-7.example and host-1, and no address."""
     stranger: tuple[str, str]
     """Of another authority."""
 
@@ -47,7 +57,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
     return Papers(
         str(root),
         write("server", ours, "127.0.0.1", "localhost"),
-        write("client", ours, "node-7.example"),
+        write("client", ours, "node-7.example", "host-1"),
         write("stranger", other, "node-7.example"),
     )
 

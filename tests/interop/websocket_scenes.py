@@ -11,8 +11,9 @@ import attrs
 import pytest
 import trio
 from peers import Line, Peer, Start
+from staging import Papers, tls
 
-from fleetgate.transports.api import Link, LinkBroken, Opening, Options
+from fleetgate.transports.api import Link, LinkBroken, LinkError, Opening, Options, TlsFiles
 from fleetgate.transports.open import open_dialer, open_listener
 
 LIMIT = 4 << 20
@@ -33,8 +34,9 @@ async def listening(
     options: Options = OPTIONS, handler: Callable[[Link], Any] | None = None
 ) -> AsyncIterator[str]:
     """A server of ours that echoes, and its URL."""
+    scheme = "wss" if options.tls else "ws"
     async with (
-        open_listener("ws://127.0.0.1:0/echo", options) as listener,
+        open_listener(f"{scheme}://127.0.0.1:0/echo", options) as listener,
         trio.open_nursery() as nursery,
     ):
         nursery.start_soon(listener.serve, handler or echo)
@@ -201,3 +203,66 @@ async def test_a_server_of_theirs_takes_no_more_than_its_limit(genuine: Start) -
         with pytest.raises(LinkBroken) as caught:
             await ask()
         assert caught.value.code in (1009, 1006, None)
+
+
+MUTUAL = pytest.mark.parametrize("mutual", [False, True], ids=["tls", "mtls"])
+
+
+@MUTUAL
+async def test_a_client_of_theirs_over_tls(genuine: Start, papers: Papers, mutual: bool) -> None:
+    """A client of theirs over TLS; where we want a certificate, none or a strange one is out."""
+    files = TlsFiles(*papers.server, ca=papers.ca if mutual else None)
+    pair = papers.client if mutual else None
+    async with listening(attrs.evolve(OPTIONS, tls=files)) as url:
+        client = await started(genuine, "client", "--at", url, *tls(papers.ca, pair, "--"))
+        tell(client, "send", b"secret", kind="binary")
+        assert await heard(client, "binary") == b"secret"
+        for wrong in (None, papers.stranger) if mutual else ():
+            words = tls(papers.ca, wrong, "--")
+            client = await started(genuine, "client", "--at", url, *words)
+            assert (await until(client, event="refused"))["status"] == 0
+
+
+@pytest.mark.parametrize("wrong", ["client", "stranger"], ids=["another host", "of strangers"])
+async def test_a_client_of_theirs_that_does_not_trust_us(
+    genuine: Start, papers: Papers, wrong: str
+) -> None:
+    """A client of theirs does not talk to us under another host's certificate, or a stranger's."""
+    files = TlsFiles(*getattr(papers, wrong))
+    async with listening(attrs.evolve(OPTIONS, tls=files)) as url:
+        client = await started(genuine, "client", "--at", url, *tls(papers.ca, prefix="--"))
+        assert "certificate" in (await until(client, event="refused"))["why"]
+
+
+async def refusal(genuine: Start, files: TlsFiles, *words: str) -> str:
+    """Why there is no link of ours to a server of theirs."""
+    server = await started(genuine, "server", *words)
+    address = (await until(server, event="ready"))["address"]
+    async with open_dialer(f"{address}/echo", attrs.evolve(OPTIONS, tls=files)) as dialer:
+        with pytest.raises(LinkError) as caught:
+            await dialer.dial()
+    return str(caught.value)
+
+
+@MUTUAL
+async def test_a_server_of_theirs_over_tls(genuine: Start, papers: Papers, mutual: bool) -> None:
+    """A server of theirs over TLS; where it wants a certificate, ours is shown, and without it
+    there is no link."""
+    own = ["--cert", papers.server[0], "--key", papers.server[1]]
+    words = [*own, *(["--ca", papers.ca] if mutual else [])]
+    pair = papers.client if mutual else (None, None)
+    async with dialled(genuine, *words, tls=TlsFiles(*pair, ca=papers.ca)) as (_, link):
+        await link.send(b"secret")
+        assert await link.receive() == b"secret"
+    for wrong in ((None, None), papers.stranger) if mutual else ():
+        assert await refusal(genuine, TlsFiles(*wrong, ca=papers.ca), *words)
+
+
+@pytest.mark.parametrize("wrong", ["client", "stranger"], ids=["another host", "of strangers"])
+async def test_a_server_of_theirs_that_we_do_not_trust(
+    genuine: Start, papers: Papers, wrong: str
+) -> None:
+    """A server of theirs under another host's certificate, or a stranger's, is not talked to."""
+    cert, key = getattr(papers, wrong)
+    why = await refusal(genuine, TlsFiles(ca=papers.ca), "--cert", cert, "--key", key)
+    assert "certificate" in why

@@ -20,7 +20,7 @@ from fleetgate.protocols.agency.encode import encode_client, encode_server
 from fleetgate.protocols.agency.testing import CLIENT_FRAMES, SERVER_FRAMES
 from fleetgate.protocols.api import RemoteProtocolError
 
-EXAMPLES, BLOCK = 750, 20
+EXAMPLES, BLOCK = 300, 20
 """Seeds for each test that draws, and documents from each: most of an example's time is
 Hypothesis's own."""
 

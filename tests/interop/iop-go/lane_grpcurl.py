@@ -29,7 +29,7 @@ def test_reflection(
     record_property("peer", version_of(grpcurl))
     edge, address = start_edge(fake, controllers="*", control="true")
     start_node(fake, address)
-    edge.until(event="worker", worker="nodes/n1", state="ready")
+    edge.until(event="worker", worker="n1", state="ready")
     at = [host_of(address)]
     call = [grpcurl, "-plaintext", "-H", f"authorization: Bearer {TOKEN}"]
     served = set(run([*call, *at, "list"]).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,9 +11,9 @@ import pytest
 from go_programs import PACKAGES, SCHEMAS
 from peers import Start, starting
 from programs import run
-from staging import fake, papers
+from staging import fake, papers, place
 
-__all__ = ["fake", "papers"]
+__all__ = ["fake", "papers", "place"]
 
 PROGRAM = Path(__file__).parent / "grpcio_peer.py"
 
@@ -29,10 +29,15 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def genuine(stubs: Path, record_property: object) -> Iterator[Start]:
-    """Starts the peer."""
+def met(record_property: Callable[[str, object], None]) -> None:
+    """Whom a test meets."""
     for name in ("grpcio", "protobuf"):
         record_property("peer", f"{name} {version(name)}")
+
+
+@pytest.fixture
+def genuine(stubs: Path, met: None) -> Iterator[Start]:
+    """Starts the peer."""
     with starting(sys.executable, str(PROGRAM), str(stubs)) as start:
         yield start
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from go_programs import programs, versions
 from peers import Start, starting
-from staging import fake, papers
+from staging import fake, papers, place
 
-__all__ = ["fake", "papers", "programs"]
+__all__ = ["fake", "papers", "place", "programs"]
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,16 @@ import uuid
 
 import pytest
 from peers import Line, Peer, Start, settings
+from staging import Papers, tls
 
 LONG = "i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done; echo end >&2; exit 3"
 
 
-def start_server(fake: Start, *words: str, **values: object) -> tuple[Peer, str]:
-    server = fake("rvbox-server", "--listen", "ws://127.0.0.1:0/agent", *words, *settings(**values))
+def start_server(
+    fake: Start, *words: str, scheme: str = "ws", **values: object
+) -> tuple[Peer, str]:
+    at = f"{scheme}://127.0.0.1:0/agent"
+    server = fake("rvbox-server", "--listen", at, *words, *settings(**values))
     return server, server.until(event="ready")["address"]
 
 
@@ -23,7 +27,7 @@ def start_client(genuine: Start, address: str, *words: str) -> Peer:
 def up(server: Peer, client: Peer) -> Line:
     """Both have finished their comparison."""
     client.until(event="reconciled")
-    server.until(event="worker", worker="hosts/host-1", state="ready")
+    server.until(event="worker", worker="host-1", state="ready")
     return client.until(event="link", state="up")
 
 
@@ -263,7 +267,7 @@ def test_a_host_that_was_made_anew(fake: Start, genuine: Start, run: str) -> Non
     first.until(event="started")
     server.ask("follow", run=run)
     server.until(type="RunStarted")
-    first.end()
+    first.kill()
     start_client(genuine, address, "-instance", "go-2").until(event="reconciled")
     assert outcome(server, run)[0] == "lost"
 
@@ -278,3 +282,36 @@ def test_tokens(fake: Start, genuine: Start) -> None:
     assert "401" in wrong.until(event="final")["why"]
     other = genuine("client", "-at", address, "-id", "host-2", "-token", "secret")
     assert "401" in other.until(event="final")["why"] or other.until(event="error")
+
+
+@pytest.mark.parametrize("mutual", [False, True], ids=["tls", "mtls"])
+def test_a_client_over_tls(
+    fake: Start, genuine: Start, papers: Papers, run: str, mutual: bool
+) -> None:
+    """A client over TLS; where we want a certificate, none or a strange one is kept out."""
+    own = ["--tls-cert", papers.server[0], "--tls-key", papers.server[1]]
+    wanted = ["--tls-ca", papers.ca] if mutual else []
+    server, address = start_server(fake, *own, *wanted, scheme="wss")
+    pair = papers.client if mutual else None
+    client = start_client(genuine, address, *tls(papers.ca, pair, "-"))
+    up(server, client)
+    start(server, run=run, input={"line": "echo secret"})
+    assert output(server, run) == b"secret\n"
+    if mutual:  # the certificate says who it is
+        client = genuine("client", "-at", address, "-id", "host-2", *tls(papers.ca, pair, "-"))
+        assert client.until(event="error")["code"] == "UNAUTHENTICATED"
+    for wrong in (None, papers.stranger) if mutual else ():
+        client = start_client(genuine, address, *tls(papers.ca, wrong, "-"))
+        assert client.until(event="link", state="down")["code"] == 0
+        assert client.said(event="link", state="up") == []
+
+
+@pytest.mark.parametrize("wrong", ["client", "stranger"], ids=["another host", "of strangers"])
+def test_a_client_that_does_not_trust_us(
+    fake: Start, genuine: Start, papers: Papers, wrong: str
+) -> None:
+    """A client does not talk to us under another host's certificate, or a stranger's."""
+    cert, key = getattr(papers, wrong)
+    _, address = start_server(fake, "--tls-cert", cert, "--tls-key", key, scheme="wss")
+    client = start_client(genuine, address, *tls(papers.ca, prefix="-"))
+    assert "certificate" in client.until(event="link", state="down")["why"]

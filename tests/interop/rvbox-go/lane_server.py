@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 from peers import Line, Peer, Start, settings
+from staging import Papers, tls
 
 LONG = "i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done; echo end >&2; exit 3"
 SAID = b"".join(b"line %d\n" % each for each in range(300))
@@ -260,3 +261,40 @@ def test_a_client_that_ends_and_comes_back(pair: Pair, fake: Start, run: str) ->
     fake(*pair.client.words[5:])
     end = pair.stop(run)
     assert end["lifecycle"] == "LOST"
+
+
+@pytest.mark.parametrize("mutual", [False, True], ids=["tls", "mtls"])
+def test_a_server_over_tls(
+    fake: Start, genuine: Start, papers: Papers, tmp_path: Path, run: str, mutual: bool
+) -> None:
+    """A server over TLS; where it wants a certificate, ours is shown: there is no link without."""
+    wanted = ["-ca", papers.ca] if mutual else []
+    server = genuine("server", "-cert", papers.server[0], "-key", papers.server[1], *wanted)
+    address = server.until(event="ready")["address"]
+    state = str(tmp_path / "state")
+    words = ("--connect", address, "--client-id", "host-1", "--state", state, "--exec")
+    for wrong in (None, papers.stranger) if mutual else ():
+        kept_out = fake("rvbox-client", *words, *tls(papers.ca, wrong), "--log-level", "info")
+        kept_out.until_true(lambda kept=kept_out: "dial_retrying" in kept.errors, "it is kept out")
+        assert server.said(event="hello") == []
+        kept_out.kill()
+    fake("rvbox-client", *words, *tls(papers.ca, papers.client if mutual else None))
+    server.until(event="reconciled", client="host-1")
+    server.tell("start", run=run, client="host-1", argv=["echo", "secret"])
+    server.until(event="finished", run=run)
+    (said,) = server.said(event="output", run=run)
+    assert base64.b64decode(said["data_base64"]) == b"secret\n"
+
+
+@pytest.mark.parametrize("wrong", ["client", "stranger"], ids=["another host", "of strangers"])
+def test_a_server_that_we_do_not_trust(
+    fake: Start, genuine: Start, papers: Papers, tmp_path: Path, wrong: str
+) -> None:
+    """A server under another host's certificate, or a stranger's, is not talked to."""
+    cert, key = getattr(papers, wrong)
+    server = genuine("server", "-cert", cert, "-key", key)
+    address = server.until(event="ready")["address"]
+    words = ("--connect", address, "--client-id", "host-1", "--state", str(tmp_path / "state"))
+    client = fake("rvbox-client", *words, *tls(papers.ca), "--log-level", "info")
+    client.until_true(lambda: "certificate" in client.errors, "it does not trust the server")
+    assert server.said(event="hello") == []

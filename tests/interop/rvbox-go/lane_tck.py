@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,14 +15,6 @@ def peers(met: list[str], record_property: Callable[[str, object], None]) -> Non
     """Whom every test here meets."""
     for peer in met:
         record_property("peer", peer)
-
-
-@pytest.fixture
-def place() -> str:
-    """A port that was free just now. Both ends must know it before either is started."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{held.getsockname()[1]}"
 
 
 def test_the_client(

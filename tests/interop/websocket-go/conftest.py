@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from go_programs import programs, versions
 from peers import Start, starting
+from staging import papers
 
-__all__ = ["programs"]
+__all__ = ["papers", "programs"]
 
 
 @pytest.fixture

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 from peers import Start, starting
+from staging import papers
+
+__all__ = ["papers"]
 
 PROGRAM = Path(__file__).parent / "websockets_peer.py"
 

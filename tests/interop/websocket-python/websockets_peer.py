@@ -1,6 +1,7 @@
 """A peer on `websockets`: echoes as a server, and as a client does what it is told.
 
 python websockets_peer.py server [--compress]      python websockets_peer.py client --at URL
+                                  both: [--ca PEM] [--cert PEM --key PEM]
 
 It imports nothing of ours. A JSON object a line, the same that the peer in Go has.
 """
@@ -10,11 +11,12 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import ssl
 import sys
 import threading
 from typing import Any
 
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import connect
 from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol
@@ -35,10 +37,23 @@ def say_down(ended: ConnectionClosed) -> None:
     say("down", code=close.code if close else 0, why=str(ended))
 
 
-def client(at: str, compression: str | None) -> None:
+def secured(given: argparse.Namespace, purpose: ssl.Purpose) -> ssl.SSLContext | None:
+    """What the files say, or None where there are none."""
+    if not given.ca and not given.cert:
+        return None
+    context = ssl.create_default_context(purpose, cafile=given.ca or None)
+    if given.cert:
+        context.load_cert_chain(given.cert, given.key)
+    if given.ca:
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def client(at: str, compression: str | None, given: argparse.Namespace) -> None:
     try:
         made = connect(
             at,
+            ssl=secured(given, ssl.Purpose.SERVER_AUTH),
             subprotocols=[Subprotocol("other"), Subprotocol("echo")],
             additional_headers={"Authorization": "Bearer s3cret"},
             compression=compression,
@@ -48,6 +63,13 @@ def client(at: str, compression: str | None) -> None:
         )
     except InvalidStatus as refused:
         say("refused", status=refused.response.status_code, why=str(refused))
+        return
+    except (
+        OSError,
+        InvalidHandshake,
+        ConnectionClosed,
+    ) as failed:  # of TLS, or an end in the middle of it
+        say("refused", status=0, why=str(failed))
         return
     with made as socket:
         obey(socket)
@@ -111,11 +133,13 @@ def ping(socket: ServerConnection) -> None:
         say("pongs")
 
 
-def server(compression: str | None) -> None:
+def server(compression: str | None, given: argparse.Namespace) -> None:
+    secure = secured(given, ssl.Purpose.CLIENT_AUTH)
     serving = serve(
         echo,
         "127.0.0.1",
         0,
+        ssl=secure,
         subprotocols=[Subprotocol("echo")],
         compression=compression,
         max_size=LIMIT,
@@ -124,7 +148,7 @@ def server(compression: str | None) -> None:
     with serving:
         threading.Thread(target=serving.serve_forever).start()
         host, port = serving.socket.getsockname()
-        say("ready", address=f"ws://{host}:{port}")
+        say("ready", address=f"{'wss' if secure else 'ws'}://{host}:{port}")
         sys.stdin.read()
         serving.shutdown()
 
@@ -133,13 +157,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A peer on websockets.")
     parser.add_argument("role", choices=["client", "server"])
     parser.add_argument("--at", default="")
+    for name in ("--ca", "--cert", "--key"):
+        parser.add_argument(name, default="")
     parser.add_argument("--compress", action="store_true")
     given = parser.parse_args()
     compression = "deflate" if given.compress else None
     if given.role == "client":
-        client(given.at, compression)
+        client(given.at, compression, given)
     else:
-        server(compression)
+        server(compression, given)
 
 
 if __name__ == "__main__":

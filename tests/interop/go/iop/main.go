@@ -6,7 +6,6 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"fleetgate.example/interop/lines"
+	"fleetgate.example/interop/secure"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -33,7 +33,8 @@ type op struct {
 }
 
 type options struct {
-	at, ca, cert, key string
+	at                string
+	files             secure.Files
 	pingEvery         float64 // seconds; 0: what the library does by itself
 	pingsAllowedEvery float64
 	limit             int
@@ -43,9 +44,7 @@ func main() {
 	var o options
 	flags := flag.NewFlagSet("iop", flag.ExitOnError)
 	flags.StringVar(&o.at, "at", "127.0.0.1:0", "where to dial or to listen")
-	flags.StringVar(&o.ca, "ca", "", "PEM file that proves the peer")
-	flags.StringVar(&o.cert, "cert", "", "PEM file of our own certificate")
-	flags.StringVar(&o.key, "key", "", "its key")
+	o.files.Flags(flags)
 	flags.Float64Var(&o.pingEvery, "ping-every", 0, "seconds between a client's pings")
 	flags.Float64Var(&o.pingsAllowedEvery, "pings-allowed-every", 0, "what a server bears")
 	flags.IntVar(&o.limit, "limit", 4<<20, "bytes of a message that is taken")
@@ -70,26 +69,9 @@ func fail(err error) {
 
 // secured is what the files say, or nil where there are none.
 func (o options) secured() *tls.Config {
-	if o.ca == "" && o.cert == "" {
-		return nil
-	}
-	made := &tls.Config{}
-	if o.ca != "" {
-		pem, err := os.ReadFile(o.ca)
-		if err != nil {
-			fail(err)
-		}
-		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(pem)
-		made.RootCAs, made.ClientCAs = roots, roots
-		made.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	if o.cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
-		if err != nil {
-			fail(err)
-		}
-		made.Certificates = []tls.Certificate{pair}
+	made, err := o.files.Config()
+	if err != nil {
+		fail(err)
 	}
 	return made
 }

@@ -125,8 +125,13 @@ func (c *client) session() (bool, error) {
 	if c.options.token != "" {
 		header.Set("Authorization", "Bearer "+c.options.token)
 	}
+	dialler, err := c.options.files.Client()
+	if err != nil {
+		return true, err
+	}
+	defer dialler.CloseIdleConnections()
 	socket, answer, err := websocket.Dial(ctx, c.options.at, &websocket.DialOptions{
-		HTTPHeader: header, Subprotocols: []string{"rvbox.v1"},
+		HTTPClient: dialler, HTTPHeader: header, Subprotocols: []string{"rvbox.v1"},
 	})
 	if err != nil {
 		return answer != nil && answer.StatusCode == http.StatusUnauthorized, err

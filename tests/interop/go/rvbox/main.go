@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"fleetgate.example/interop/lines"
+	"fleetgate.example/interop/secure"
 )
 
 // op is one line in. Which members it needs, its "op" says.
@@ -34,6 +35,7 @@ type op struct {
 type options struct {
 	at, id, instance, token string
 	running, queued         uint
+	files                   secure.Files
 }
 
 func main() {
@@ -45,6 +47,7 @@ func main() {
 	flags.StringVar(&o.token, "token", "", "what a client shows at the upgrade")
 	flags.UintVar(&o.running, "max-running", 4, "commands at a time")
 	flags.UintVar(&o.queued, "max-queued", 16, "commands that wait")
+	o.files.Flags(flags)
 	if len(os.Args) < 2 {
 		fail(errors.New("say client or server"))
 	}
@@ -57,7 +60,7 @@ func main() {
 		c.endAll()
 	case "server":
 		s := newServer()
-		s.listen(o.at)
+		s.listen(o)
 		lines.Each(s.do)
 	default:
 		fail(errors.New("say client or server"))

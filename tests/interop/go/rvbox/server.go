@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
 	"regexp"
 	"sync"
@@ -41,15 +40,15 @@ func newServer() *server {
 	return &server{hosts: map[string]*host{}, runs: map[string]*run{}}
 }
 
-func (s *server) listen(at string) {
-	listener, err := net.Listen("tcp", at)
+func (s *server) listen(o options) {
+	listener, scheme, err := o.files.Listen(o.at)
 	if err != nil {
 		fail(err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/agent", s.serve)
 	go http.Serve(listener, mux)
-	lines.Say("ready", lines.Event{"address": "ws://" + listener.Addr().String() + "/agent"})
+	lines.Say("ready", lines.Event{"address": scheme + listener.Addr().String() + "/agent"})
 }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {

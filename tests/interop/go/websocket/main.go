@@ -8,12 +8,12 @@ import (
 	"encoding/base64"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"time"
 
 	"fleetgate.example/interop/lines"
+	"fleetgate.example/interop/secure"
 	"github.com/coder/websocket"
 )
 
@@ -31,20 +31,22 @@ func main() {
 	flags := flag.NewFlagSet("websocket", flag.ExitOnError)
 	at := flags.String("at", "127.0.0.1:0", "where to dial (a URL) or to listen (HOST:PORT)")
 	compress := flags.Bool("compress", false, "offer, or agree to, compression")
+	var files secure.Files
+	files.Flags(flags)
 	flags.Parse(os.Args[min(2, len(os.Args)):])
 	mode := websocket.CompressionDisabled
 	if *compress {
 		mode = websocket.CompressionContextTakeover
 	}
 	if len(os.Args) > 1 && os.Args[1] == "client" {
-		client(*at, mode)
+		client(*at, files, mode)
 	} else {
-		server(*at, mode)
+		server(*at, files, mode)
 	}
 }
 
-func server(at string, mode websocket.CompressionMode) {
-	listener, err := net.Listen("tcp", at)
+func server(at string, files secure.Files, mode websocket.CompressionMode) {
+	listener, scheme, err := files.Listen(at)
 	if err != nil {
 		panic(err)
 	}
@@ -62,7 +64,7 @@ func server(at string, mode websocket.CompressionMode) {
 		})
 		echo(socket)
 	}))
-	lines.Say("ready", lines.Event{"address": "ws://" + listener.Addr().String()})
+	lines.Say("ready", lines.Event{"address": scheme + listener.Addr().String()})
 	lines.Each(func(op) error { return nil })
 }
 
@@ -102,11 +104,16 @@ func pinged(socket *websocket.Conn) error {
 	return nil
 }
 
-func client(at string, mode websocket.CompressionMode) {
+func client(at string, files secure.Files, mode websocket.CompressionMode) {
+	dialler, err := files.Client()
+	if err != nil {
+		panic(err)
+	}
 	ctx := context.Background()
 	header := http.Header{"Authorization": []string{"Bearer s3cret"}}
 	socket, answer, err := websocket.Dial(ctx, at, &websocket.DialOptions{
-		HTTPHeader: header, Subprotocols: []string{"other", "echo"}, CompressionMode: mode,
+		HTTPClient: dialler, HTTPHeader: header,
+		Subprotocols: []string{"other", "echo"}, CompressionMode: mode,
 	})
 	if err != nil {
 		status := 0
