@@ -34,9 +34,9 @@ imports:
 test *args:
     {{ bin }}/python -P -m pytest {{ args }}
 
-# the tests that run a whole program for many seconds, which `just test` leaves out
+# the tests that run a whole program for many seconds, which `just test` leaves out; only files that have some are read
 slow *args:
-    {{ bin }}/python -P -m pytest -n 0 -m slow {{ args }}
+    {{ bin }}/python -P -m pytest -n {{ num_cpus() }} --dist worksteal -m slow {{ if args == "" { "$(grep -rl pytest.mark.slow tests --include='test_*.py')" } else { args } }}
 
 # the tests with branch coverage, and the gate on it
 cov: (test "--cov" "--cov-report=") cov-report
@@ -74,11 +74,11 @@ limits:
 secrets:
     {{ bin }}/python -P tools/secret_scan.py
 
-# the same, and known holes in what we depend on. It asks PyPI, fails where that does not answer, and
-# so is no gate of `just ci`. The auditor lives apart: what it needs itself is none of ours
-audit: secrets
+# the same, and known holes in what we depend on. It asks PyPI (`just audit --service osv`: OSV), fails where
+# that does not answer, and so is no gate of `just ci`. The auditor lives apart: what it needs itself is none of ours
+audit *args: secrets
     test -x .venv-audit/bin/pip-audit || (python3 -m venv .venv-audit && .venv-audit/bin/pip install -q 'pip-audit==2.10.1')
-    .venv-audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+    {{ bin }}/python -P tools/audit.py {{ args }}
 
 # sdist, then the wheel from it, into dist/
 wheel:
@@ -89,13 +89,17 @@ wheel:
 deep-fuzz *args="tests/core tests/protocols":
     {{ bin }}/python -P -m pytest --hypothesis-profile=deep -m hypothesis -n {{ num_cpus() }} -o faulthandler_timeout=3600 {{ args }}
 
+# inputs drawn from seeds through every codec, framing, handshake and adapter; `just fuzz rvbox --inputs 1000000 --seed 1` for many
+fuzz *args="--inputs 6000 --within 45 --jobs 2":
+    {{ bin }}/python -P tools/fuzz.py {{ args }}
+
 # the power goes at every point of drawn histories, in every way: a minute or two; `just torn-disk deep`: an hour
 torn-disk profile="brisk":
     {{ bin }}/python -P -m pytest -q --hypothesis-profile={{ profile }} -n {{ num_cpus() }} -o faulthandler_timeout=3600 tests/core/journal/test_torn.py
 
-# play the demo so many times: `kills N lost 0 duplicated 0`
-kill-loop rounds="10":
-    {{ bin }}/python -P tools/kill_loop.py {{ rounds }}
+# kill a real gateway with all sixteen bridges so many times, inside commits and elsewhere, and judge every run; 20 are part of `just ci`
+chaos *args:
+    {{ bin }}/python -P tools/chaos.py {{ args }}
 
 # so many trials in virtual time across the sixteen pairs, with seeded faults and kills; a failing one by `--pair P --seed S`
 chaos-seeds *args="320 --within 150 --jobs 2":
@@ -104,6 +108,10 @@ chaos-seeds *args="320 --within 150 --jobs 2":
 # measure; figures are ratios to a plain relay in the same run
 bench *args:
     {{ bin }}/python -P -m fleetgate.gateway.bench {{ args }}
+
+# how much memory a gateway takes at most, as docs/guarantees.md says; `just slow` has smaller ones
+memory *args:
+    FLEETGATE_MEMORY=1 {{ bin }}/python -P -m pytest -q -n 0 -s -m slow -o faulthandler_timeout=3600 tests/memory {{ args }}
 
 # pin what is installed now
 constraints:

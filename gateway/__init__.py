@@ -8,6 +8,9 @@ house, keeper
 driver
     `connection.py`: the one loop between a link and a protocol's connection. It
     performs steps, and nobody else does.
+rights
+    What a controller may do with which runs. An overseer sees all of its entry and may do all with
+    them; a reader sees them and changes nothing; any other has what it began.
 registry
     What a name in the config stands for: protocols, transports, journals.
 fake

@@ -3,36 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
-import trio
+from fleetgate.core.timers import Timer
 
-from fleetgate.core.timers import Clock
-from fleetgate.core.times import SECOND
+At: TypeAlias = Callable[[int, Callable[[], None]], Timer]
+"""Has something called at a moment (Unix nanoseconds): `Hub.at`."""
 
 
 class Alarm:
-    """A link's alarm clock: at most one moment is set."""
+    """A link's alarm clock: at most one moment is set. It has no task of its own, which would take
+    more than all else that an idle link has in the gateway."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    __slots__ = ("_alarm_at", "_at", "_moment", "_ring", "_timer")
+
+    def __init__(self, at: At, ring: Callable[[], None]) -> None:
+        """`ring` is called when the moment has come. It may set the next one."""
+        self._alarm_at = at
+        self._ring = ring
         self._at: int | None = None
-        self._rewound = trio.Event()
+        self._timer: Timer | None = None
+        self._moment = 0
 
     def set(self, at: int) -> None:
         """Ring at `at` (Unix nanoseconds), in place of the moment that was set before."""
         self._at = at
-        self._rewound.set()
+        if self._timer is not None:
+            # A later one is looked at when this one has come: most are put off again and again,
+            # by whatever a peer says.
+            if at >= self._moment:
+                return
+            self._timer.cancel()
+        self._wind(at)
 
-    async def run(self, ring: Callable[[], None]) -> None:
-        """Call `ring` when the moment has come, until cancelled. It may set the next one."""
-        while True:
-            self._rewound = trio.Event()
-            if self._at is None:
-                await self._rewound.wait()
-                continue
-            wait = max(0.0, (self._at - self._clock()) / SECOND)
-            with trio.move_on_after(wait) as scope:
-                await self._rewound.wait()
-            if scope.cancelled_caught and self._at <= self._clock():
-                self._at = None
-                ring()
+    def _wind(self, at: int) -> None:
+        self._moment = at
+        self._timer = self._alarm_at(at, self._come)
+
+    def _come(self) -> None:
+        self._timer = None
+        if self._at is None:
+            return
+        if self._at > self._moment:
+            self._wind(self._at)
+            return
+        self._at = None
+        self._ring()
+
+    def stop(self) -> None:
+        """Ring no more."""
+        self._at = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

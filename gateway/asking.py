@@ -21,6 +21,10 @@ MAX_ASKED: Final = 256
 """Questions to the hub under way for one link; at it the link is not read until one is
 answered."""
 
+MAX_ASKED_SIZE: Final = 16 << 20
+"""Bytes of the frames that brought those about, for what they ask holds what was in them: a few of
+the largest of any protocol. At it the link is not read, as at `MAX_ASKED`."""
+
 LAST_WITHIN: Final = 5.0
 """Seconds for what a link asks at its end: as long as its last frames may take."""
 
@@ -62,8 +66,11 @@ class Asking:
         self._reporter = reporter
         self._rights = rights
         self._nursery: trio.Nursery | None = None
+        self.size = 0
+        """Bytes of the frame that is just being taken in."""
         self._asked = 0
-        self._answered = trio.Event()
+        self._size = 0
+        self._answered: trio.Event | None = None
         self._turn: trio.Event | None = None
 
     def start(self, nursery: trio.Nursery) -> None:
@@ -77,7 +84,7 @@ class Asking:
     @property
     def full(self) -> bool:
         """Whether those who can should wait."""
-        return self._asked >= MAX_ASKED
+        return self._asked >= MAX_ASKED or self._size >= MAX_ASKED_SIZE
 
     @property
     def idle(self) -> bool:
@@ -86,14 +93,17 @@ class Asking:
 
     async def wait_answer(self) -> None:
         """Wait until one more question is answered."""
+        if self._answered is None:
+            self._answered = trio.Event()
         await self._answered.wait()
 
     # --- what is asked
 
     def submit(self, step: api.Submit) -> None:
-        """Put a command to the hub. What only asks workers may take long, and waits for nobody."""
-        asks = isinstance(step.command, ProbeWorkers | ReadUsage)
-        self._ask(partial(self._submit, step), in_turn=not asks)
+        """Put a command to the hub. What may take long waits for nobody, and nobody for it: what
+        only asks workers, and what waits for the end of an earlier asking."""
+        beside = step.again or isinstance(step.command, ProbeWorkers | ReadUsage)
+        self._ask(partial(self._submit, step), in_turn=not beside)
 
     def annotate(self, step: api.Annotate) -> trio.Event:
         """Keep a value with a run. Answers what is set once it is durable."""
@@ -113,12 +123,15 @@ class Asking:
         if self._nursery is None:
             return
         self._asked += 1
+        self._size += self.size
         before, mine = None, trio.Event()
         if in_turn:
             before, self._turn = self._turn, mine
-        self._nursery.start_soon(self._pose, question, before, mine)
+        self._nursery.start_soon(self._pose, question, before, mine, self.size)
 
-    async def _pose(self, question: Question, before: trio.Event | None, mine: trio.Event) -> None:
+    async def _pose(
+        self, question: Question, before: trio.Event | None, mine: trio.Event, size: int
+    ) -> None:
         try:
             if before is not None:
                 await before.wait()
@@ -127,9 +140,13 @@ class Asking:
             self._asker.fault(error)
         finally:
             mine.set()
+            if self._turn is mine:
+                self._turn = None
             self._asked -= 1
-            self._answered.set()
-            self._answered = trio.Event()
+            self._size -= size
+            if self._answered is not None:
+                self._answered.set()
+                self._answered = None
 
     async def _submit(self, step: api.Submit) -> None:
         answer: Answer
@@ -141,7 +158,8 @@ class Asking:
 
     async def _put(self, step: api.Submit) -> Answer:
         await self._rights.check(self._hub, step.command)
-        return await self._hub.submit(self._rights.signed(step.command), step.key)
+        command = self._rights.signed(step.command)
+        return await self._hub.submit(command, step.key, again=step.again)
 
     async def ask_last(self, steps: api.Steps) -> None:
         """Put the commands among the last steps of a link that is over. Nobody hears an answer.
@@ -169,7 +187,7 @@ class Asking:
 
     async def _acknowledge(self, step: api.Ack) -> None:
         try:
-            await self._rights.check_run(self._hub, step.run)
+            await self._rights.check_change(self._hub, step.run)
             await self._hub.acknowledge(step.run, step.through)
         except Refusal as refusal:
             self._reporter.report("not_acknowledged", refusal.message, step.run)

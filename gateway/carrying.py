@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
-from fleetgate.gateway.config_entries import Entry, Grant, SecretUnreadable
+from fleetgate.core.errors import Unavailable
+from fleetgate.gateway.config_entries import Entry, Grant
+from fleetgate.gateway.places import is_literal
+from fleetgate.gateway.tokens import Tokens
 from fleetgate.protocols.carriage import Carriage, GrpcUse, WebSocketUse
 from fleetgate.transports.api import GrpcMethod, GrpcOptions, Opening, Options, Rejection
 
 UNAUTHORIZED: Final = 401
+UNAVAILABLE: Final = 503
+FORBIDDEN: Final = Rejection(403, b"web pages of other places are not let in")
 _BEARER: Final = "bearer "
 
+Judge: TypeAlias = Callable[[Opening], int | Rejection | None]
+"""Answers an upgrade or a call: None lets it in."""
 
-def options_of(entry: Entry, carriage: Carriage) -> Options:
-    """The transport options for an entry; its token is read now, for the next dial.
+
+def options_of(entry: Entry, carriage: Carriage, gatekeeper: Gatekeeper | None = None) -> Options:
+    """The transport options for an entry; its token is read now, for the next dial. `gatekeeper`:
+    the entry's own, where it has one already.
 
     Raises: `SecretUnreadable`.
     """
@@ -30,13 +39,16 @@ def options_of(entry: Entry, carriage: Carriage) -> Options:
         drop_other=socket.drop_other if socket else False,
         path=socket.path if socket else "/",
         subprotocols=socket.subprotocols if socket else (),
+        unoffered_final=socket.unoffered_final if socket else False,
         ping_every=socket.ping_every if socket else None,
         dead_after=socket.dead_after if socket else None,
         alive_by_pong=socket.alive_by_pong if socket else False,
         write_within=carriage.write_within,
         grpc=_grpc(carriage.grpc),
         headers=headers,
-        authorize=_authorize(entry, socket, carriage.in_band),
+        authorize=_outside_of_pages(
+            entry, socket, _authorize(entry, socket, carriage.in_band, gatekeeper)
+        ),
     )
 
 
@@ -57,19 +69,53 @@ def _grpc(use: GrpcUse | None) -> GrpcOptions | None:
     )
 
 
+def _outside_of_pages(
+    entry: Entry, socket: WebSocketUse | None, judge: Judge | None
+) -> Judge | None:
+    """The same, and no web page is let in. Browsers let every page open a WebSocket to loopback,
+    and show the certificate of whoever sits before them: as a worker it would be given runs."""
+    if socket is None or socket.pages or not entry.listens:
+        return judge
+    verified = entry.tls is not None
+
+    def guard(opening: Opening) -> int | Rejection | None:
+        if is_foreign_page(opening.headers, verified):
+            return FORBIDDEN
+        return None if judge is None else judge(opening)
+
+    return guard
+
+
+def is_foreign_page(headers: Mapping[str, str], verified: bool) -> bool:
+    """Whether a request comes from a web page of another origin. Some clients that are no browsers
+    name the address that they dial as theirs. A name that was made to point here does that, too,
+    and so counts only where TLS has `verified` it."""
+    origin, host = headers.get("origin"), headers.get("host", "").lower()
+    if origin is None:
+        return False
+    try:
+        same = urlsplit(origin).netloc.lower() == host
+    except ValueError:
+        return True
+    return not same or not (verified or is_literal(host))
+
+
 def _authorize(
-    entry: Entry, socket: WebSocketUse | None, in_band: bool
-) -> Callable[[Opening], int | Rejection | None] | None:
+    entry: Entry, socket: WebSocketUse | None, in_band: bool, gatekeeper: Gatekeeper | None
+) -> Judge | None:
     """Who is let in: as the entry's tokens say, and with the answers of the protocol."""
     if in_band:
         return None
-    keeper = gatekeeper_of(entry, socket) if entry.tokens else None
+    keeper = (gatekeeper or gatekeeper_of(entry, socket)) if entry.tokens else None
     refuse = None if socket is None else socket.refuse
     if refuse is None:
         return None if keeper is None else keeper.authorize
 
-    def judge(opening: Opening) -> Rejection | None:
-        known = keeper is None or keeper.identify(opening.headers) is not None
+    def judge(opening: Opening) -> int | Rejection | None:
+        verdict = None if keeper is None else keeper.authorize(opening)
+        if verdict == UNAVAILABLE:
+            return verdict
+        known = verdict is None
         denial = refuse(opening.headers, known)
         if denial is None:
             return None if known else Rejection(UNAUTHORIZED)
@@ -91,15 +137,17 @@ def bearer_token(headers: Mapping[str, str]) -> str | None:
 
 
 class Gatekeeper:
-    """Tells who a bearer token speaks for. Tokens are read anew at each try, and compared in
-    constant time; a grant whose token cannot be read lets nobody in."""
+    """Tells who a request speaks for, by the token that it shows (`Tokens`)."""
+
+    __slots__ = ("_shown", "_tokens")
 
     def __init__(
         self,
         grants: tuple[Grant, ...],
         shown: Callable[[Mapping[str, str]], str | None] = bearer_token,
     ) -> None:
-        self._grants = grants
+        # Whoever dials grants nothing, and may be thousands of entries.
+        self._tokens = Tokens(grants) if grants else None
         self._shown = shown
 
     def shown(self, headers: Mapping[str, str]) -> str | None:
@@ -107,23 +155,17 @@ class Gatekeeper:
         return self._shown(headers)
 
     def identify(self, headers: Mapping[str, str]) -> str | None:
-        """The identity that the request's token proves; None for none."""
+        """The identity that the request's token proves; None for none. Raises: `Unavailable`."""
         token = self._shown(headers)
         return None if token is None else self.whose(token)
 
     def whose(self, token: str) -> str | None:
-        """The identity that a token proves; None for none."""
-        shown = token.encode("utf-8", "replace")
-        found: str | None = None
-        for grant in self._grants:
-            try:
-                expected = grant.token.read().encode()
-            except SecretUnreadable:
-                continue
-            if hmac.compare_digest(shown, expected) and found is None:
-                found = grant.id
-        return found
+        """The identity that a token proves; None for none. Raises: `Unavailable`."""
+        return None if self._tokens is None else self._tokens.whose(token)
 
     def authorize(self, opening: Opening) -> int | None:
         """The HTTP status that refuses an upgrade, or None to go on."""
-        return None if self.identify(opening.headers) is not None else UNAUTHORIZED
+        try:
+            return None if self.identify(opening.headers) is not None else UNAUTHORIZED
+        except Unavailable:
+            return UNAVAILABLE

@@ -7,27 +7,28 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from fleetgate.core.routing import ANY_LINK
 from fleetgate.gateway.carrying import options_of
-from fleetgate.gateway.check_local import local_problems, local_warnings
-from fleetgate.gateway.check_promise import promise_warnings
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_files import irregular
 from fleetgate.gateway.exposure import asks_nobody, is_encrypted, is_remote
 from fleetgate.gateway.places import TcpPlace, UnixPlace, place_of
-from fleetgate.gateway.route_words import RouteWords, words_of
 from fleetgate.protocols.api import Adapter
 from fleetgate.protocols.carriage import Carriage
 from fleetgate.transports.address import DEFAULT_PORTS, GRPC
 from fleetgate.transports.api import AddressError, TlsFiles
 from fleetgate.transports.open import check_address
 from fleetgate.transports.unix import check_directory, check_path
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.route_words import RouteWords
 
 
 @attrs.frozen(slots=True)
@@ -54,6 +55,12 @@ def load_usable(path: str | os.PathLike[str], adapters: Mapping[str, Adapter]) -
 
 def check(config: Config, adapters: Mapping[str, Adapter]) -> Findings:
     """Look at everything, names in the network too."""
+    # Imported here: `gateway serve` warns of nothing.
+    from fleetgate.gateway.check_certificates import certificate_warnings
+    from fleetgate.gateway.check_local import local_warnings
+    from fleetgate.gateway.check_promise import promise_warnings
+    from fleetgate.gateway.route_words import words_of
+
     problems = [*_problems(config, adapters), *_unresolved_listeners(config)]
     routes = tuple(words_of(config, route, adapters) for route in config.routes)
     warnings = [
@@ -62,6 +69,7 @@ def check(config: Config, adapters: Mapping[str, Adapter]) -> Findings:
         *_odd_routes(config),
         *local_warnings(config),
         *_exposed(config),
+        *certificate_warnings(config, time.time()),
     ]
     return Findings(
         tuple(sorted(problems, key=_line)),
@@ -84,7 +92,10 @@ _ASKS_NOBODY: Final = (
 
 def _problems(config: Config, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
     yield from _about_gateway(config)
-    yield from local_problems(config)
+    if config.local:
+        from fleetgate.gateway.check_local import local_problems
+
+        yield from local_problems(config)
     for entry in config.entries:
         try:
             _check_entry(entry, adapters[entry.protocol])
@@ -92,12 +103,22 @@ def _problems(config: Config, adapters: Mapping[str, Adapter]) -> Iterator[Probl
             yield _problem(config, f"{entry.facing}.{entry.name}", str(error))
         if asks_nobody(entry) and is_remote(entry) and not entry.insecure:
             yield _problem(config, f"{entry.facing}.{entry.name}.listen", _ASKS_NOBODY)
-        for at, grant in enumerate(entry.tokens, start=1):
-            key = f"{entry.facing}.{entry.name}.tokens[{at}]"
-            try:
-                grant.token.read()
-            except SecretUnreadable as error:
-                yield _problem(config, key, str(error))
+        yield from _about_tokens(config, entry)
+
+
+def _about_tokens(config: Config, entry: Entry) -> Iterator[Problem]:
+    known: dict[str, tuple[int, str]] = {}
+    for at, grant in enumerate(entry.tokens, start=1):
+        key = f"{entry.facing}.{entry.name}.tokens[{at}]"
+        try:
+            token = grant.token.read()
+        except SecretUnreadable as error:
+            yield _problem(config, key, str(error))
+            continue
+        first, id = known.setdefault(token, (at, grant.id))
+        if id != grant.id:
+            said = f"is the token of tokens[{first}], too: whoever shows it is {id}, and never"
+            yield _problem(config, key, f"{said} {grant.id}; give each an own one")
 
 
 def _about_gateway(config: Config) -> Iterator[Problem]:
@@ -105,6 +126,8 @@ def _about_gateway(config: Config) -> Iterator[Problem]:
     if path is not None and not os.access(path.parent, os.W_OK | os.X_OK):
         said = f"the directory {path.parent} is not there or cannot be written"
         yield _problem(config, "gateway.journal", said)
+    elif path is not None and (reason := irregular(str(path))):
+        yield _problem(config, "gateway.journal", f"{path} cannot be opened: {reason}")
     place = place_of(config.gateway.admin)
     if isinstance(place, UnixPlace):
         try:

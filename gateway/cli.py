@@ -11,12 +11,13 @@ from typing import Any, Final, TypeAlias
 
 from fleetgate import __version__
 from fleetgate.gateway.command_line import Intermixed, Roomy, count, near, own_name, seconds
+from fleetgate.gateway.heap import hold
 
 _ELSEWHERE: Final = {
     "bench": ("fleetgate.gateway.bench.cli", "how fast it is on this machine, beside a relay"),
     "demo": ("fleetgate.gateway.demo", "a gateway and both its ends, three processes, to look at"),
     "explain-frame": (
-        "fleetgate.gateway.explain.cli",
+        "fleetgate.gateway.explain_frame.cli",
         "what a frame says, and what is wrong with it",
     ),
     "fake": ("fleetgate.gateway.fakes.cli", "one side of one protocol, for tests"),
@@ -26,6 +27,9 @@ _ELSEWHERE: Final = {
     "fidelity": ("fleetgate.gateway.fidelity.cli", "what each bridge makes of each thing"),
 }
 """Commands with a command line of their own: modules with `run(argv) -> int`."""
+
+_SETTLING: Final = (["fake"], ["serve"])
+"""Commands that go on, and call `release` or `settle` once they are loaded."""
 
 _COMMANDS: Final = "fleetgate.gateway.commands."
 USAGE: Final = 2
@@ -40,6 +44,8 @@ Commands: TypeAlias = Any
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None and words[:1] in _SETTLING:
+        hold()
     if words and words[0] in _ELSEWHERE:
         module = import_module(_ELSEWHERE[words[0]][0])
         return _guarded(lambda: int(module.run(words[1:])))
@@ -136,6 +142,7 @@ def _add_reading(commands: Commands) -> None:
     runs.add_argument("--link", metavar="NAME", help="only those of this northbound entry")
     words = "say how far a run's events have got, or one of them"
     explain = _add_asking(commands, "explain", "explain:run", words)
+    explain.epilog = "`gateway explain-frame` is another thing: it decodes what crosses a link."
     explain.add_argument("run", metavar="RUN")
     explain.add_argument("seq", nargs="?", type=count, metavar="SEQ", help="the event's number")
     explain.add_argument("--payload", action="store_true", help="what the event says, too")

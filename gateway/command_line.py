@@ -108,18 +108,21 @@ def seconds(text: str) -> float:
     return number
 
 
-def count(text: str) -> int:
-    """A whole number from a command line.
+MAX_DIGITS: Final = 18
+"""Digits of a number: what the journal holds."""
+
+
+def count(text: str, least: int = 0, most: int = 10**MAX_DIGITS - 1) -> int:
+    """A whole number from a command line, from `least` to `most`.
 
     Raises: `argparse.ArgumentTypeError`.
     """
-    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
-        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got {text!r}")
+    digits = text.isascii() and text.isdecimal()
+    if digits and (len(text) > MAX_DIGITS or int(text) > most):
+        raise argparse.ArgumentTypeError(f"expected at most {most}")
+    if not digits or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, got {text!r}")
     return int(text)
-
-
-MAX_DIGITS: Final = 18
-"""Digits of a number: what the journal holds."""
 
 
 def own_name(text: str) -> str:

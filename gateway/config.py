@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
 
@@ -19,14 +18,16 @@ from fleetgate.core.json import NOTHING
 from fleetgate.core.routing import Route
 from fleetgate.gateway.config_entries import NAME, Entry, Facing, read_entry
 from fleetgate.gateway.config_files import read_regular
-from fleetgate.gateway.config_local import read_local
 from fleetgate.gateway.config_reader import Flaw, Flawed, named, unknown_key
-from fleetgate.gateway.config_routes import check_ends, read_route
-from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.places import Place, UnixPlace, collide, place_of
 from fleetgate.gateway.settings import GatewaySettings, read_settings
 from fleetgate.gateway.toml_lines import Path, line_numbers, line_of
 from fleetgate.protocols.api import Adapter
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.pool import LocalPool
+
+# What only some files have is imported where it is read: a fake has a config, and no file.
 
 MAX_CONFIG: Final = 1 << 20
 """Bytes of a config file: thousands of routes; what is larger is another kind of file."""
@@ -209,7 +210,10 @@ class _Reading:
         return made
 
     def _local(self) -> tuple[LocalPool, ...]:
-        tables = self._tables("local").items()
+        if not (tables := self._tables("local").items()):
+            return ()
+        from fleetgate.gateway.config_local import read_local
+
         made = (self._attempt(read_local, table, path, self._base) for path, table in tables)
         return tuple(pool for pool in made if pool is not None)
 
@@ -219,6 +223,8 @@ class _Reading:
         return asks is not None and asks(entry.settings)
 
     def _routes(self, asking: Iterable[Entry]) -> tuple[Route, ...]:
+        from fleetgate.gateway.config_routes import check_ends, read_route
+
         routes: list[Route] = []
         north = [name for path, name in self._named.items() if path[0] == "north"]
         north += [entry.name for entry in asking]
@@ -294,6 +300,8 @@ def parse_toml(text: str, path: str) -> dict[str, Any]:
 
     Raises: `ConfigError`.
     """
+    import tomllib
+
     try:
         document = tomllib.loads(text)
     except RecursionError:
@@ -329,7 +337,7 @@ def _inner(values: Iterable[object]) -> list[object]:
     return found
 
 
-def _syntax(error: tomllib.TOMLDecodeError) -> Problem:
+def _syntax(error: ValueError) -> Problem:
     message, _, place = str(error).partition(" (at line ")
     line = int(place.partition(",")[0]) if place[:1].isdigit() else 0
     return Problem(line, "", f"is not TOML: {message}")

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, Final, Literal, TypeAlias, cast
 
-import attrs
-
 from fleetgate.core.routing import ANY_LINK, OPERATOR
+from fleetgate.core.values import value
 from fleetgate.gateway.config_files import read_regular
 from fleetgate.gateway.config_reader import Flaw, Flawed, keys_of, named, nearest, read, unknown_key
 from fleetgate.gateway.places import is_loopback, resolve_address, resolve_path
@@ -36,7 +35,7 @@ class SecretUnreadable(Exception):
     """A secret is not where the config says. The text names the place and holds no secret."""
 
 
-@attrs.frozen(slots=True)
+@value
 class Secret:
     """Where a secret is: an environment variable or a file. It is read at each use, so a
     token that was renewed counts from the next dial on."""
@@ -58,7 +57,7 @@ class Secret:
         return text.strip("\r\n")
 
 
-@attrs.frozen(slots=True)
+@value
 class Grant:
     """A listener's bearer token and the identity that it proves."""
 
@@ -66,7 +65,7 @@ class Grant:
     id: str
 
 
-@attrs.frozen(slots=True)
+@value
 class Entry:
     """One `[[north]]` or `[[south]]` table: a peer that is dialled, or a place where peers
     come in. `settings` is of the adapter's settings class for this side."""
@@ -84,6 +83,8 @@ class Entry:
     """It is meant that whoever reaches it is let in."""
     overseers: tuple[str, ...] = ()
     """The controllers that see all runs of it, by the names that they prove."""
+    readers: tuple[str, ...] = ()
+    """Those that see all runs of it, and start and change nothing."""
 
     def side(self, adapter: Adapter) -> Side:
         """The side of the protocol that is played here."""
@@ -95,7 +96,7 @@ def side_of(adapter: Adapter, facing: Facing) -> Side:
     return adapter.northbound if facing == "north" else adapter.southbound
 
 
-@attrs.frozen(slots=True)
+@value
 class _Tls:
     certificate: str | None = None
     key: str | None = None
@@ -103,13 +104,13 @@ class _Tls:
     client_ca: str | None = None
 
 
-@attrs.frozen(slots=True)
+@value
 class _Grant:
     token: Any
     id: str
 
 
-@attrs.frozen(slots=True)
+@value
 class _EntryTable:
     name: str
     protocol: str
@@ -120,6 +121,7 @@ class _EntryTable:
     tokens: tuple[_Grant, ...] = ()
     insecure: bool = False
     overseers: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
 
 
 def read_entry(
@@ -141,6 +143,7 @@ def read_entry(
     raw = _read_general(members, path, flaws)
     address = resolve_address(raw.listen or raw.connect or "", base)
     _check(raw, path, flaws)
+    _check_rights(raw, path, flaws)
     _check_address(raw, address, path, flaws)
     if settings is not None and address and not _is_said(flaws):
         _check_place(side_of(adapters[raw.protocol], facing), settings, raw, address, path, flaws)
@@ -160,6 +163,7 @@ def read_entry(
         tokens,
         raw.insecure,
         raw.overseers,
+        raw.readers,
     )
 
 
@@ -262,10 +266,31 @@ def _check(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:
         flaw("tokens", "is what a listener accepts; a dialler has token = { env = … }")
     if raw.overseers and raw.connect is not None:
         flaw("overseers", "is about who comes in; whom we dial sees all runs of its entry")
+    if raw.readers and raw.connect is not None:
+        flaw("readers", "is about who comes in; whom we dial may do all that its protocol can say")
+    if both := sorted({*raw.readers} & {*raw.overseers}):
+        flaw("readers", f"{both[0]} is also one of overseers; a name has one right")
     if raw.insecure and raw.connect is not None:
         flaw("insecure", "is about who may come in; a dialler lets nobody in")
     if raw.tls is not None and (raw.connect is None) != (raw.listen is None):
         _check_tls(raw.tls, raw.listen is not None, (*path, "tls"), flaws)
+
+
+def _check_rights(raw: _EntryTable, path: Path, flaws: list[Flaw]) -> None:
+    """A right that nobody can have is a slip: who is misspelt in `readers` would have all."""
+    if raw.listen is None:
+        return
+    certified = raw.tls is not None and raw.tls.client_ca is not None
+    ids = [each.id for each in raw.tokens]
+    for key, names in (("overseers", raw.overseers), ("readers", raw.readers)):
+        if names and not ids and not certified:
+            said = "nobody is asked here who they are; set tokens, or client_ca in tls"
+            flaws.append(Flaw((*path, key), said))
+            continue
+        for at, name in enumerate(names):
+            if not certified and name not in (*ids, ANY_LINK):
+                said = f"no token has the id {name}; {nearest(name, ids)}"
+                flaws.append(Flaw((*path, key, at), said))
 
 
 def _check_tls(tls: _Tls, listens: bool, path: Path, flaws: list[Flaw]) -> None:

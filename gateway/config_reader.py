@@ -74,7 +74,8 @@ def unknown_key(key: str, known: Iterable[str]) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint: the nearest known word, or all of them."""
     words = sorted(known)
-    if close := get_close_matches(word, words, n=1):
+    swapped = [each for each in words if sorted(each) == sorted(word)]
+    if close := swapped or get_close_matches(word, words, n=1):
         return f"did you mean {close[0]}?"
     return f"known: {', '.join(words)}" if words else "none is known here"
 
@@ -134,7 +135,7 @@ def _exactly(kind: type[Any], words: str) -> Callable[[Any, Any], Any]:
 
 def _whole(value: Any, _: Any) -> int:
     if type(value) is not int:
-        came = "one with a fraction" if isinstance(value, float) else named(value)
+        came = f"{value}" if isinstance(value, float) else named(value)
         raise Unfit(f"expected a whole number, got {came}")
     return value
 

@@ -1,13 +1,12 @@
 """The driver: the one place where a link, an adapter's connection and the hub meet.
 
-Each link has one `Driver` with one nursery: a reader, a writer that alone touches the
-sending side, a clock, one follower for each followed run, and one short task for each
-question to the hub (`fleetgate.gateway.asking`). Steps are performed here and nowhere else.
+Each link has one `Driver` with one nursery: a reader, a writer that alone touches the sending side
+while there is something to send, one task that delivers what is followed, and one short task for
+each question to the hub (`fleetgate.gateway.asking`). Steps are performed here and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,23 +15,23 @@ import trio
 
 from fleetgate.core.answers import Answer
 from fleetgate.core.commands import Order, ProbeWorkers, ReadUsage
-from fleetgate.core.errors import Refusal
 from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
 from fleetgate.core.ids import RunId, WorkerId
+from fleetgate.core.queue import Queue
 from fleetgate.core.timers import Clock
 from fleetgate.gateway.alarm import Alarm
 from fleetgate.gateway.asking import Asking
 from fleetgate.gateway.bulk import ShortWay
-from fleetgate.gateway.followers import Followers, TooMany
 from fleetgate.gateway.gate import Gate
 from fleetgate.gateway.last_words import Ended, last_words
+from fleetgate.gateway.latch import Latch
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.remembering import Remember, forget, keep
 from fleetgate.gateway.rights import ALL, Rights
 from fleetgate.gateway.speaking import Observer, Speaker, WorkerStep
+from fleetgate.gateway.subscriptions import Subscription, Subscriptions
 from fleetgate.gateway.unframed import answer_unframed
-from fleetgate.gateway.watching import Watch
 from fleetgate.gateway.writing import CLOSE_WITHIN, SEND_WITHIN, Writer
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Connection, ProtocolError, Steps
@@ -62,19 +61,20 @@ class Driver:
         self._clock = clock
         self._observer = observer
         self._outbox = Outbox()
-        self._calls: deque[Callable[[int], Steps]] = deque()
+        self._calls: Queue[Callable[[int], Steps]] = Queue()
         self._calling = False
-        self._followers = Followers(hub, self._outbox, self._deliver, self._unreadable, rights)
+        self._rights = rights
+        self._subscriptions: Subscriptions | None = None
         self._speaker = Speaker(hub, observer)
         self._short = ShortWay(connection, self._speaker, self._outbox, clock, self.fault)
         self._asking = Asking(hub, self, self._speaker, observer, rights)
         self._gate = Gate(self._outbox, self._asking)
-        self._alarm = Alarm(clock)
-        self._watch = Watch(hub, self._outbox, connection, self._call, self._close)
+        self._alarm = Alarm(hub.at, partial(self._call, connection.tick))
         self._closing: api.Close | None = None
-        self._close_asked = trio.Event()
-        self._read_over = trio.Event()
-        self._writer = Writer(link, self._outbox, self._read_over, self.broken, frame_within)
+        self._read_over = Latch()
+        self._writer = Writer(
+            link, self._outbox, self._read_over, self.broken, clock, hub.at, frame_within
+        )
         self._remember = remember
         self._ready = False
         self._speaks_on = False
@@ -108,21 +108,21 @@ class Driver:
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
-                self._asking.start(nursery)
-                self._watch.entry = opening.link
-                self._followers.link = self._speaker.link = (opening.link, opening.peer)
-                self._call(partial(self._connection.opened, opening))
-                nursery.start_soon(self._writer.run)
-                nursery.start_soon(self._alarm.run, partial(self._call, self._connection.tick))
-                nursery.start_soon(self._close_when_asked)
-                reason = await self._read()
-                goodbye = 1000  # or what the link itself has to say of a frame that it refused
+                try:
+                    self._begin(nursery, opening)
+                    reason = await self._read()
+                    goodbye = 1000  # or what the link itself has to say of a frame that it refused
+                finally:
+                    # No call is made from here on: the nursery takes no task once its last one has
+                    # ended, and until the hub is told the worker away it still gives orders.
+                    self._over = True
+                    self._alarm.stop()
+                    self._writer.stop()
                 nursery.cancel_scope.cancel()
         except Exception as error:
             self._observer.fault(error)
             reason = "a fault of the gateway"
         finally:
-            self._over = True
             self._asking.stop()
             with trio.CancelScope(shield=True):
                 await self._link.close(*last_words(self._closing, self._link, goodbye))
@@ -131,6 +131,14 @@ class Driver:
             await self._farewell(reason)
         closing = self._closing
         return Ended(reason, closing is None or closing.retry, self._ready)
+
+    def _begin(self, nursery: trio.Nursery, opening: api.Opening) -> None:
+        if self._closing is not None:
+            nursery.start_soon(self._part, self._closing)
+        self._asking.start(nursery)
+        self._speaker.link = (opening.link, opening.peer)
+        self._call(partial(self._connection.opened, opening))
+        self._writer.start(nursery)
 
     async def _farewell(self, reason: str) -> None:
         steps: Steps = ()
@@ -141,9 +149,14 @@ class Driver:
         for step in steps:
             if isinstance(step, api.Record | api.WithdrawWorker | api.Notify):
                 self._perform(step)
-        self._watch.stop()
+        if self._subscriptions is not None:
+            self._subscriptions.stop()
         self._speaker.end(reason)
         await self._asking.ask_last(steps)
+
+    def dismiss(self, close: api.Close) -> None:
+        """Send the peer away: a stream of bytes has no code to close with, but a last message."""
+        self._call(lambda now: (*self._connection.dismissed(close.reason, now), close))
 
     def drain(self) -> None:
         """The gateway stops: have the peer told."""
@@ -151,7 +164,8 @@ class Driver:
 
     async def catch_up(self) -> None:
         """Wait until the peer was given all that is committed of what it follows."""
-        await self._followers.caught_up()
+        if self._subscriptions is not None:
+            await self._subscriptions.caught_up()
 
     async def finish(self) -> None:
         """Send what is left, then end the link in order (`drain` comes before)."""
@@ -171,15 +185,18 @@ class Driver:
 
     def _call(self, call: Callable[[int], Steps]) -> None:
         """Make `call(now)` once the steps of the calls before it are performed."""
-        self._calls.append(call)
         if self._calling:
+            self._calls.append(call)
             return
         self._calling = True
         try:
-            while self._calls and self._going:
-                self._make(self._calls.popleft())
+            while self._going:
+                self._make(call)
                 if not self._calls:
                     self._speaker.flush()  # within the loop: it may bring about calls
+                if not self._calls:
+                    return
+                call = self._calls.popleft()
         finally:
             self._calling = False
             self._calls.clear()
@@ -190,11 +207,13 @@ class Driver:
         if not self._going:
             return
         self._calling = True
+        self._asking.size = len(frame)
         try:
             self._make(self._connection.receive, frame)
             while self._calls and self._going:
                 self._make(self._calls.popleft())
         finally:
+            self._asking.size = 0
             self._calling = False
             self._calls.clear()
 
@@ -251,30 +270,35 @@ class Driver:
                 keep(step.text, self._remember, self._outbox, self.broken)
             case api.Ack():
                 self._asking.acknowledge(step)
-            case api.Follow():
-                self._follow(step)
-            case api.Unfollow():
-                self._followers.unfollow(step.run)
-            case api.WatchWorkers():
-                self._watch.start()
+            case api.Follow() | api.Unfollow() | api.WatchWorkers():
+                self._subscribe(step)
             case api.AnnounceWorker():
                 self._asking.announce(step)
             case _:
                 self._speaker.perform(step)
 
-    def _follow(self, step: api.Follow) -> None:
+    def _subscribe(self, step: Subscription) -> None:
         assert self._nursery is not None
-        try:
-            self._followers.follow(self._nursery, step.run, step.after)
-        except TooMany as error:
-            self._close(api.Close(1008, str(error)))
+        if self._subscriptions is None:
+            self._subscriptions = Subscriptions(
+                self._hub,
+                self._outbox,
+                self._connection,
+                self._speaker.link,
+                self._rights,
+                self._deliver,
+                self._call,
+                self._close,
+            )
+        self._subscriptions.perform(self._nursery, step)
 
-    def _unreadable(self, refusal: Refusal) -> None:
-        self._close(api.Close(1011, refusal.message))
-
-    def _deliver(self, batch: Sequence[Recorded]) -> None:
-        if self._calls or not self._going or not self._short.give(batch):
-            self._call(partial(self._connection.deliver, batch))
+    def _deliver(self, batch: Sequence[Recorded]) -> int:
+        """Deliver events, from the first on; how many that were."""
+        if not self._calls and self._going and (given := self._short.give(batch)):
+            return given
+        some = self._short.long_way(batch)
+        self._call(partial(self._connection.deliver, some))
+        return len(some)
 
     # --- the link
 
@@ -282,8 +306,8 @@ class Driver:
         try:
             while True:
                 frames = await self._link.receive_some()
-                if not self._hub.has_room:
-                    await self._hub.wait_room()
+                if self.worker is not None and not self._hub.has_room:
+                    await self._hub.wait_room()  # what others ask waits, or is refused, by itself
                 await self._take_in(frames)
         except trio.EndOfChannel:
             self._read_over.set()
@@ -330,12 +354,10 @@ class Driver:
     def _close(self, close: api.Close) -> None:
         if self._closing is None:
             self._closing = close
-            self._close_asked.set()
+            if self._nursery is not None and not self._over:
+                self._nursery.start_soon(self._part, close)
 
-    async def _close_when_asked(self) -> None:
-        await self._close_asked.wait()
-        closing = self._closing
-        assert closing is not None
+    async def _part(self, closing: api.Close) -> None:
         with trio.move_on_after(CLOSE_WITHIN):
             await self._outbox.wait_idle()
         # The reader ends with the link, and this nursery with the reader: the goodbye is said

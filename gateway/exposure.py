@@ -17,11 +17,15 @@ def is_remote(entry: Entry) -> bool:
     return isinstance(place, TcpPlace) and not place.loopback
 
 
+def certified(entry: Entry) -> bool:
+    """Whether the entry's listener asks for a certificate."""
+    return entry.listens and entry.tls is not None and entry.tls.ca is not None
+
+
 def asks_nobody(entry: Entry) -> bool:
     """Whether the entry's listener lets in whoever reaches it: no token and no certificate is
     asked for."""
-    certified = entry.tls is not None and entry.tls.ca is not None
-    return entry.listens and not entry.tokens and not certified
+    return entry.listens and not entry.tokens and not certified(entry)
 
 
 def is_encrypted(entry: Entry) -> bool:

@@ -15,28 +15,29 @@ class Gate:
     def __init__(self, outbox: Outbox, asking: Asking) -> None:
         self._outbox = outbox
         self._asking = asking
-        self._opened = trio.Event()
-        self._opened.set()
+        self._paused: trio.Event | None = None
 
     def pause(self) -> None:
         """Take nothing more until `resume`. Repeating it changes nothing."""
-        if self._opened.is_set():
-            self._opened = trio.Event()
+        if self._paused is None:
+            self._paused = trio.Event()
 
     def resume(self) -> None:
         """Take frames again."""
-        self._opened.set()
+        if self._paused is not None:
+            self._paused.set()
+            self._paused = None
 
     @property
     def open(self) -> bool:
         """Whether one more frame may be taken: not paused, and room everywhere."""
-        return self._opened.is_set() and not (self._outbox.full or self._asking.full)
+        return self._paused is None and not (self._outbox.full or self._asking.full)
 
     async def wait(self) -> None:
         """Wait until one more frame may be taken; a checkpoint only if it may not."""
         while not self.open:
-            if not self._opened.is_set():
-                await self._opened.wait()
+            if self._paused is not None:
+                await self._paused.wait()
             elif self._outbox.full:
                 await self._outbox.wait_room()
             else:

@@ -20,11 +20,26 @@ SWITCH: Final = 0.0005
 it have the interpreter. Python's own figure is 5 ms, and a commit waits for it some five times."""
 
 
+def hold() -> None:
+    """Let the collector rest until `release` or `settle`, while the program is loaded: what that
+    makes stays, and to look through it again and again is a twentieth of a start. For the process
+    as a whole: only who owns it may call this."""
+    gc.disable()
+
+
+def release() -> None:
+    """The end of `hold`; where it was not called nothing happens. What is there stays."""
+    if not gc.isenabled():
+        # Not collected first: that takes as long as the import of trio, and frees a megabyte.
+        gc.freeze()
+        gc.enable()
+
+
 def settle() -> None:
     """Keep the collector away from what is there now, modules and config, which will stay, and
     let it look less often; and let threads take turns more often. For the process as a whole: only
     who owns it may call this."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    release()
     sys.setswitchinterval(SWITCH)
     gc.set_threshold(YOUNG, OLDER, OLDER)

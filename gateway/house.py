@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import attrs
 import trio
@@ -17,14 +17,17 @@ from fleetgate.core.timers import Clock
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
-from fleetgate.gateway.config_local import state_of
 from fleetgate.gateway.keeper import EntryObserver, Keeper, Surroundings, Wrap, bare
-from fleetgate.gateway.local.keeper import LocalKeeper, PoolObserver
-from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.latch import Latch
+from fleetgate.gateway.registry import load_side
 from fleetgate.gateway.router import RouteTable
 from fleetgate.gateway.settings import GatewaySettings
 from fleetgate.protocols.api import Adapter
 from fleetgate.transports.api import LinkError
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.keeper import LocalKeeper, PoolObserver
+    from fleetgate.gateway.local.pool import LocalPool
 
 INSTANCES: Final = "instance"
 """The journal's space for the durable ids of entries."""
@@ -67,7 +70,7 @@ _CANNOT_START: Final = (OSError, ValueError, LinkError, SecretUnreadable, Config
 class _Room:
     keeper: Keeper | LocalKeeper
     scope: trio.CancelScope
-    done: trio.Event
+    done: Latch
 
 
 class House:
@@ -107,7 +110,7 @@ class House:
     def pools(self) -> tuple[LocalPool, ...]:
         """The local pools that are at work."""
         kept = (room.keeper.entry for room in self._rooms.values())
-        return tuple(entry for entry in kept if isinstance(entry, LocalPool))
+        return tuple(entry for entry in kept if not isinstance(entry, Entry))
 
     async def apply(self, config: Config) -> list[Exception]:
         """Make the entries at work those of `config`: what is unchanged goes on undisturbed,
@@ -126,10 +129,11 @@ class House:
                 if wanted.get(name) != room.keeper.entry:
                     nursery.start_soon(self._stop, name, room)
         errors: list[Exception] = []
+        around = self._surroundings(config.gateway)
         for name, entry in wanted.items():
             if name not in self._rooms:
                 try:
-                    await self._start(self._keeper(entry, config.gateway))
+                    await self._start(self._keeper(entry, config.gateway, around))
                 except _CANNOT_START as error:
                     self._observer.failed(entry, error)
                     errors.append(error)
@@ -177,23 +181,34 @@ class House:
         except (JournalError, ValueError) as error:
             done(error)
 
-    def _keeper(self, entry: Entry | LocalPool, gateway: GatewaySettings) -> Keeper | LocalKeeper:
-        if isinstance(entry, LocalPool):
-            observer = self._observer.pool(entry)
-            return LocalKeeper(entry, state_of(entry, gateway), self.hub, observer)
-        around = Surroundings(
+    def _surroundings(self, gateway: GatewaySettings) -> Surroundings:
+        return Surroundings(
             self.hub,
             self._clock,
             gateway.name,
-            self._instances.__getitem__,
+            self._instance_of,
             random.random,
             self._memory,
             self._remember,
             self._wrap,
         )
-        return Keeper(
-            entry, entry.side(self._adapters[entry.protocol]), around, self._observer.entry(entry)
-        )
+
+    def _instance_of(self, name: str) -> str:
+        return self._instances[name]
+
+    def _keeper(
+        self, entry: Entry | LocalPool, gateway: GatewaySettings, around: Surroundings
+    ) -> Keeper | LocalKeeper:
+        if not isinstance(entry, Entry):
+            # Imported where there is a pool: most gateways and fakes have none.
+            from fleetgate.gateway.config_local import state_of
+            from fleetgate.gateway.local.keeper import LocalKeeper
+
+            observer = self._observer.pool(entry)
+            return LocalKeeper(entry, state_of(entry, gateway), self.hub, observer)
+        load_side(entry.protocol, entry.facing)
+        side = entry.side(self._adapters[entry.protocol])
+        return Keeper(entry, side, around, self._observer.entry(entry))
 
     async def _start(self, keeper: Keeper | LocalKeeper) -> None:
         await self._nursery.start(self._live, keeper)
@@ -203,7 +218,7 @@ class House:
         keeper: Keeper | LocalKeeper,
         task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        room = _Room(keeper, trio.CancelScope(), trio.Event())
+        room = _Room(keeper, trio.CancelScope(), Latch())
         self._rooms[keeper.entry.name] = room
         try:
             with room.scope:

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeAlias
 import attrs
 import trio
 
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.hub import Hub
 from fleetgate.core.journal.api import Done
 from fleetgate.core.json import NOTHING
@@ -19,14 +20,16 @@ from fleetgate.gateway.backoff import Backoff
 from fleetgate.gateway.carrying import gatekeeper_of, options_of
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.connection import Driver
-from fleetgate.gateway.exposure import asks_nobody
+from fleetgate.gateway.exposure import asks_nobody, certified
 from fleetgate.gateway.last_words import Ended
+from fleetgate.gateway.latch import Latch
 from fleetgate.gateway.rights import rights_of
 from fleetgate.gateway.speaking import Observer
-from fleetgate.gateway.standing import Standing, dismissal, valid_tokens, watch_standing
+from fleetgate.gateway.standing import Standing, dismissal, watch_standing
+from fleetgate.gateway.tokens import valid_tokens
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Side
-from fleetgate.transports.api import Dialer, DialRefused, Link, LinkError, Listener
+from fleetgate.transports.api import DialRefused, Link, LinkError, Listener
 from fleetgate.transports.open import open_dialer, open_listener
 
 STEADY: Final = 30.0
@@ -95,12 +98,13 @@ class Keeper:
     ) -> None:
         self.entry = entry
         self._side = side
+        self._gatekeeper = gatekeeper_of(entry, side.carriage(entry.settings).websocket)
         self._around = around
         self._observer = observer
         self._drivers: dict[Driver, Standing] = {}
         self._listener: Listener | None = None
         self._draining = False
-        self._emptied = trio.Event()
+        self._emptied = Latch()
 
     @property
     def drivers(self) -> frozenset[Driver]:
@@ -115,12 +119,21 @@ class Keeper:
         """
         if self.entry.listens:
             await self._listen(task_status)
-        else:
-            task_status.started(self.entry.address)
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
-                await self._dial()
-                nursery.cancel_scope.cancel()
+            return
+        task_status.started(self.entry.address)
+        if not self._may_be_stopped:
+            # Each daemon of a fleet is such an entry: a task and a nursery less for every one.
+            await self._dial()
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
+            await self._dial()
+            nursery.cancel_scope.cancel()
+
+    @property
+    def _may_be_stopped(self) -> bool:
+        """Whether a controller may stop it: where it is one that is faced."""
+        return self.entry.facing == "north"
 
     async def _stop_when_asked(self, scope: trio.CancelScope) -> None:
         await self._around.hub.wait_stopped(self.entry.name)
@@ -134,14 +147,16 @@ class Keeper:
         scope.cancel()
 
     async def _listen(self, task_status: trio.TaskStatus[str]) -> None:
-        options = options_of(self.entry, self._side.carriage(self.entry.settings))
+        carriage = self._side.carriage(self.entry.settings)
+        options = options_of(self.entry, carriage, self._gatekeeper)
         # Binding comes before the nursery, so that its error comes out as it is.
         async with (
             open_listener(self.entry.address, options) as listener,
             trio.open_nursery() as nursery,
         ):
             self._listener = listener
-            nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
+            if self._may_be_stopped:
+                nursery.start_soon(self._stop_when_asked, nursery.cancel_scope)
             if not asks_nobody(self.entry):
                 nursery.start_soon(watch_standing, self._look)
             address = listener.addresses[0]
@@ -158,11 +173,10 @@ class Keeper:
         for driver, standing in tuple(self._drivers.items()):
             reason = standing.lost(valid, now)
             if reason is not None:
-                driver.act(partial(_dismissed, dismissal(reason)))
+                driver.dismiss(dismissal(reason))
 
     async def _dial(self) -> None:
-        carriage = self._side.carriage(self.entry.settings)
-        backoff = Backoff(self._around.random, carriage.redial)
+        backoff = Backoff(self._around.random, self._side.carriage(self.entry.settings).redial)
         while not self._draining:
             began = trio.current_time()
             reason, ended = await self._dial_once()
@@ -182,20 +196,16 @@ class Keeper:
         try:
             options = options_of(self.entry, self._side.carriage(self.entry.settings))
             async with open_dialer(self.entry.address, options) as dialer:
-                return await self._reach(dialer)
+                try:  # in here: a dialer has a nursery, which would wrap what it lets out
+                    link = await dialer.dial()
+                except DialRefused as error:
+                    return str(error), Ended(str(error), retry=not error.final, ready=False)
+                except LinkError as error:
+                    return str(error), None
+                ended = await self._drive(link)
+                return ended.reason, ended
         except (SecretUnreadable, OSError, ValueError) as error:
             return str(error), None
-
-    async def _reach(self, dialer: Dialer) -> tuple[str, Ended | None]:
-        # A dialer has a nursery, which would wrap what is raised inside it.
-        try:
-            link = await dialer.dial()
-        except DialRefused as error:
-            return str(error), Ended(str(error), retry=not error.final, ready=False)
-        except LinkError as error:
-            return str(error), None
-        ended = await self._drive(link)
-        return ended.reason, ended
 
     async def _drive(self, link: Link) -> Ended:
         """Drive a link to its end. An adapter's fault ends its link, not the gateway (I11)."""
@@ -231,7 +241,7 @@ class Keeper:
 
     async def _not_driven(self, link: Link, observer: Observer, error: Exception) -> Ended:
         reason = "a fault of the gateway"
-        if isinstance(error, SecretUnreadable):
+        if isinstance(error, SecretUnreadable | Unavailable):
             reason = str(error)
         else:
             observer.fault(error)
@@ -240,20 +250,16 @@ class Keeper:
         return Ended(reason, retry=True, ready=False)
 
     def _standing(self, link: Link) -> Standing:
-        entry = self.entry
-        keeper = gatekeeper_of(entry, self._side.carriage(entry.settings).websocket)
-        return Standing(keeper.whose, link.opening.expires if entry.listens else None)
+        expires = link.opening.expires if self.entry.listens else None
+        return Standing(self._gatekeeper.whose, expires)
 
     def _opening(self, link: Link, standing: Standing) -> api.Opening:
         seen = link.opening
         entry = self.entry
         carriage = self._side.carriage(entry.settings)
-        socket = carriage.websocket
-        keeper = gatekeeper_of(entry, socket)
-        token = keeper.shown(seen.headers) if entry.tokens else None
-        identity = None if token is None else standing.whose(token)
+        token = self._gatekeeper.shown(seen.headers) if entry.tokens else None
+        identity = None if token is None else self._identity(token, standing)
         shown = entry.token.read() if entry.token is not None and carriage.in_band else None
-        certified = entry.listens and entry.tls is not None and entry.tls.ca is not None
         return api.Opening(
             link=entry.name,
             gateway=self._around.gateway,
@@ -263,13 +269,21 @@ class Keeper:
             headers=seen.headers,
             identities=(*seen.identities, *((identity,) if identity else ())),
             guarded=bool(entry.tokens),
-            authenticated=certified or (bool(entry.tokens) and not carriage.in_band),
+            authenticated=certified(entry) or (bool(entry.tokens) and not carriage.in_band),
             entropy=secrets.token_bytes(16),
             token=shown,
             subprotocol=seen.subprotocol or "",
             remembered=self._around.memory.get(entry.name, ""),
             identify=standing.whose,
         )
+
+    def _identity(self, token: str, standing: Standing) -> str | None:
+        try:
+            return standing.whose(token)
+        except Unavailable:
+            if self._side.carriage(self.entry.settings).in_band:
+                return None  # the connection asks for itself, and has words for it
+            raise
 
     async def drain(self) -> None:
         """Have every peer told that the gateway stops, and end its link once it is. Links that
@@ -279,7 +293,7 @@ class Keeper:
         if self._listener is not None:
             self._listener.retire()
         if self._emptied.is_set():  # else somebody may wait for it: an entry can be drained twice
-            self._emptied = trio.Event()
+            self._emptied = Latch()
         for driver in list(self._drivers):
             driver.drain()
         async with trio.open_nursery() as nursery:
@@ -287,7 +301,3 @@ class Keeper:
                 nursery.start_soon(driver.finish)
         if self._drivers:
             await self._emptied.wait()
-
-
-def _dismissed(close: api.Close, now: int) -> api.Steps:
-    return (close,)

@@ -7,14 +7,15 @@ happened, where, and why, and holds no control characters of a peer's.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, unique
 from itertools import islice
+from json import dumps
 from traceback import extract_tb
-from typing import Any, Final, TextIO, cast
+from typing import Any, Final, TextIO, TypeAlias, cast
 
-import structlog
-
+from fleetgate.gateway.log_rate import LogRate
 from fleetgate.gateway.printable import printable
 from fleetgate.gateway.settings import LogLevel
 
@@ -99,43 +100,61 @@ MAX_MEMBER: Final = 500
 """Characters of one member: a sentence or two; a peer's own words may have any length."""
 
 
+Members: TypeAlias = dict[str, Any]
+"""A line before it is text."""
+
+
 class Log:
-    """Writes lines. `level` may be changed at any time."""
+    """Writes lines, of one kind and entry no more in a time than `log_rate` lets through. `level`
+    may be changed at any time, and so may `left_out`: it is called for each line that is too many.
+    """
 
     def __init__(
-        self, level: LogLevel = "info", stream: TextIO | None = None, terminal: bool | None = None
+        self,
+        level: LogLevel = "info",
+        stream: TextIO | None = None,
+        terminal: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        out = sys.stderr if stream is None else stream
-        pretty: bool = out.isatty() if terminal is None else terminal
+        self._out = sys.stderr if stream is None else stream
+        pretty: bool = self._out.isatty() if terminal is None else terminal
         self.level: LogLevel = level
-        self._logger = structlog.wrap_logger(
-            structlog.WriteLogger(out),
-            processors=[
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                redact,
-                _renderer(pretty),
-            ],
-            wrapper_class=structlog.BoundLogger,
-            cache_logger_on_first_use=True,
-        )
+        self.left_out: Callable[[], None] | None = None
+        self._rate = LogRate(clock)
+        self._text = _text_for_people() if pretty else _json
 
     def say(self, said: Said, *, level: LogLevel | None = None, **members: object) -> None:
         """Write a line, at another level than its own if one is given. Members that are None are
         left out."""
         loudness = said.level if level is None else level
-        if LEVELS[loudness] >= LEVELS[self.level]:
-            present = {key: value for key, value in members.items() if value is not None}
-            self._logger.msg(said.event, level=loudness, **present)
+        if LEVELS[loudness] < LEVELS[self.level]:
+            return
+        left_out = self._rate.take((said, members.get("entry")))
+        if left_out is None:
+            if self.left_out is not None:
+                self.left_out()
+            return
+        line = {"level": loudness, **_redacted(members)}
+        if left_out:
+            line["left_out"] = left_out
+        line |= {"event": said.event, "timestamp": _now()}
+        self._out.write(f"{self._text(line)}\n")
+        self._out.flush()
 
 
-def redact(_: object, __: str, line: structlog.types.EventDict) -> structlog.types.EventDict:
-    """Take out of a line what must not be in it. A structlog processor."""
-    for key, value in line.items():
-        if key in SECRET_KEYS:
-            line[key] = REDACTED
-        else:
-            line[key] = _fit(value)
-    return line
+def _now() -> str:
+    """ISO 8601, in UTC, with microseconds."""
+    seconds, micros = divmod(time.time_ns() // 1000, 1_000_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{micros:06}Z"
+
+
+def _redacted(members: Mapping[str, object]) -> Members:
+    """Without what must not be in a line."""
+    return {
+        key: REDACTED if key in SECRET_KEYS else _fit(value)
+        for key, value in members.items()
+        if value is not None
+    }
 
 
 def _fit(value: object) -> object:
@@ -149,10 +168,17 @@ def _fit(value: object) -> object:
             return text if len(text) <= MAX_MEMBER else f"{text[:MAX_MEMBER]}…"
 
 
-def _renderer(terminal: bool) -> Any:
-    if terminal:
-        return structlog.dev.ConsoleRenderer(colors=True, pad_event_to=22)
-    return structlog.processors.JSONRenderer(ensure_ascii=False)
+def _json(line: Members) -> str:
+    return dumps(line, ensure_ascii=False)
+
+
+def _text_for_people() -> Callable[[Members], str]:
+    # Imported where a line is for people: structlog brings rich and asyncio, a tenth of a second
+    # that a gateway in the background, or a fake in a test, would wait for in vain.
+    import structlog.dev
+
+    renderer = structlog.dev.ConsoleRenderer(colors=True, pad_event_to=22)
+    return lambda line: renderer(None, "", line)
 
 
 def kind_of(error: BaseException) -> str:

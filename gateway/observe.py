@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import Any, Final
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry
-from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
 from fleetgate.transports.api import LinkError
 
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.pool import LocalPool
+
 MAX_REPORTS: Final = 20
-"""Log lines of one link with the same report. From there on they are only counted, so that a
+"""Lines of the log of one link with the same report. From there on they are only counted, so that a
 peer cannot fill a disk."""
 
 
@@ -42,15 +47,21 @@ class Counters:
 class LinkObserver:
     """What one link says."""
 
+    __slots__ = ("_counters", "_entry", "_lines", "_log", "_peer")
+
     def __init__(self, log: Log, counters: Counters, entry: str, peer: str) -> None:
         self._log = log
         self._counters = counters
-        self._members: dict[str, Any] = {"entry": entry, "peer": peer}
-        self._lines: Counter[str] = Counter()
+        self._entry = entry
+        self._peer = peer
+        self._lines: Counter[str] | None = None
+        """None until it has said something: most links are idle."""
 
     def report(self, what: str, detail: str, run: str | None) -> None:
         """An adapter, or the driver, reports something."""
         self._counters.count(what)
+        if self._lines is None:
+            self._lines = Counter()
         self._lines[what] += 1
         if self._lines[what] > MAX_REPORTS:
             return
@@ -62,14 +73,20 @@ class LinkObserver:
             detail=detail or None,
             run=run,
             note="further ones are only counted" if last else None,
-            **self._members,
+            entry=self._entry,
+            peer=self._peer,
         )
 
     def fault(self, error: BaseException) -> None:
         """A fault of ours ends this link."""
         self._counters.count("link_faults")
-        kind = kind_of(error)
-        self._log.say(Said.LINK_FAULT, error=kind, trace=trace_of(error), **self._members)
+        self._log.say(
+            Said.LINK_FAULT,
+            error=kind_of(error),
+            trace=trace_of(error),
+            entry=self._entry,
+            peer=self._peer,
+        )
 
 
 class EntryObserver:
@@ -121,6 +138,7 @@ class GatewayObserver:
     def __init__(self, log: Log, counters: Counters) -> None:
         self.log = log
         self.counters = counters
+        log.left_out = partial(counters.count, "log_lines_left_out")
 
     def entry(self, entry: Entry) -> EntryObserver:
         """The observer of one entry."""
@@ -218,6 +236,16 @@ TRANSPORTS: Final = "fleetgate.transports"
 """The logger of listeners, whose records have what happened and why."""
 
 
-def bridge_logging(log: Log, counters: Counters) -> None:
-    """Send Python's own logging of this process to `log`, and nowhere else."""
-    logging.basicConfig(handlers=[LoggingBridge(log, counters)], level=logging.WARNING, force=True)
+@contextmanager
+def bridged_logging(log: Log, counters: Counters) -> Generator[None]:
+    """Send Python's own logging of this process to `log`, and nowhere else, as long as the block
+    lasts: behind it the handlers are those of before."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    root.handlers[:] = [LoggingBridge(log, counters)]
+    root.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.handlers[:] = before[0]
+        root.setLevel(before[1])

@@ -16,7 +16,8 @@ _UNIX: Final = "unix:"
 _HOST: Final = r"(\[[^\]]*\]|[^:/\[\]]*)"
 _HOST_PORT: Final = re.compile(rf"(?:[a-z]+:(?://)?)?{_HOST}:(\d+)(?:/.*)?", re.I)
 _WEB_HOST: Final = re.compile(rf"(wss?)://{_HOST}(?:/.*)?", re.I)
-_ANY_HOST: Final = frozenset({"", "0.0.0.0", "::", "*"})
+ANY_HOST: Final = frozenset({"", "0.0.0.0", "::", "*"})
+"""Hosts of listeners that are reached at whatever address this machine has."""
 
 
 @attrs.frozen(slots=True)
@@ -67,13 +68,26 @@ def place_of(address: str) -> Place:
     return TcpPlace("127.0.0.1" if host == "localhost" else host, port)
 
 
+def is_literal(host: str) -> bool:
+    """Whether a `Host` header (with a port or without) names an address, or `localhost`: nobody
+    else's word was asked for where it leads."""
+    place = place_of(host) or place_of(f"{host}:0")
+    if not isinstance(place, TcpPlace):
+        return False
+    try:
+        ip_address(place.host)
+    except ValueError:
+        return False
+    return True
+
+
 def collide(one: Place, other: Place) -> bool:
     """Whether two listeners cannot have both places. Paths count as the same if they are so
     written out: `g/../g/s` is `g/s`."""
     if isinstance(one, TcpPlace) and isinstance(other, TcpPlace):
         if one.port == 0 or one.port != other.port:
             return False
-        return one.host == other.host or bool({one.host, other.host} & _ANY_HOST)
+        return one.host == other.host or bool({one.host, other.host} & ANY_HOST)
     if isinstance(one, UnixPlace) and isinstance(other, UnixPlace):
         return normpath(one.path) == normpath(other.path)
     return False

@@ -21,6 +21,12 @@ def printable(text: str, *, newlines: bool = True) -> str:
     return text if newlines else text.replace("\n", "^J")
 
 
+def escaped(line: str) -> str:
+    """A JSON text without any of these characters: it says the same, by `\\u` and digits. For the
+    writers of JSON that escape no more than they must, which is C0 alone."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", line)
+
+
 def _visible(found: re.Match[str]) -> str:
     code = ord(found.group())
     return f"^{chr(code ^ 0x40)}" if code < 0x80 else f"<{code:02x}>"

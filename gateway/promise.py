@@ -70,7 +70,7 @@ PROMISES: Final[Mapping[str, Promise]] = {
         start="once while the daemon lives: a run it knows is not started again. Where the link is "
         "lost before its answer, the gateway asks the daemon which runs it has",
         input="at most once: inputs carry no number. One whose answer was lost with the link is "
-        "not sent again",
+        "not sent again; the run says so, and it may yet arrive, behind later ones",
         events="once: the daemon numbers them",
         replay="what the daemon keeps: the genuine one its last 2048 events, without those that "
         "were acknowledged",

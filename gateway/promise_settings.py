@@ -11,6 +11,10 @@ import attrs
 ZERO_IS_ALL: Final = frozenset({"replay_bound"})
 """Settings where 0 stands for no bound."""
 
+ORDINARY: Final = frozenset({"control"})
+"""Words of sentences that name no setting, though one has that name: whether an edge serves
+control clients says nothing of what they are promised."""
+
 _WORD: Final = re.compile(r"[a-z_]+")
 
 
@@ -41,6 +45,8 @@ def named_in(sentences: Iterable[str], holders: Mapping[str, object]) -> tuple[S
     found: dict[str, Setting] = {}
     for sentence in sentences:
         for name in _WORD.findall(sentence):
+            if name in ORDINARY:
+                continue
             for place, holder in holders.items():
                 if name not in found and (field := _number(holder, name)) is not None:
                     value = getattr(holder, name)

@@ -6,14 +6,17 @@ What ships with the gateway is listed here, in order; others come by the entry p
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fleetgate.core.journal.api import Journal, JournalError
+from fleetgate.gateway.config_entries import Facing, side_of
 from fleetgate.protocols.api import Adapter
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "fleetgate.protocols"
 
@@ -37,14 +40,40 @@ def builtin_adapter(name: str) -> Adapter:
     return adapter
 
 
+class _Known(Mapping[str, Adapter]):
+    """Protocols by name. One that ships with the gateway is imported when it is asked for."""
+
+    def __init__(self, brought: Mapping[str, Adapter]) -> None:
+        self._brought = brought
+
+    def __getitem__(self, name: str) -> Adapter:
+        return builtin_adapter(name) if name in BUILTIN else self._brought[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from BUILTIN
+        yield from self._brought
+
+    def __len__(self) -> int:
+        return len(BUILTIN) + len(self._brought)
+
+
+def load_side(protocol: str, facing: Facing) -> None:
+    """Import all that an entry of this facing says and hears, so that its first peer does not wait
+    for that. Protocols of others are loaded as a whole."""
+    if protocol in BUILTIN:
+        side = side_of(builtin_adapter(protocol), facing)
+        side.open(side.settings())  # a value that nobody needs: it imports what it is made of
+
+
 def adapters(extra: Iterable[EntryPoint] | None = None) -> Mapping[str, Adapter]:
     """All protocols by name; `extra` are entry points in place of the installed ones.
 
     Raises: `RegistryError`.
     """
-    known: dict[str, Adapter] = {}
-    for adapter in builtin():
-        _add(known, adapter, "fleetgate")
+    # Imported here: a fake asks for no protocol of others.
+    from importlib.metadata import entry_points
+
+    brought: dict[str, Adapter] = {}
     for point in entry_points(group=GROUP) if extra is None else extra:
         try:
             adapter = point.load()
@@ -55,16 +84,13 @@ def adapters(extra: Iterable[EntryPoint] | None = None) -> Mapping[str, Adapter]
             ) from error
         if not isinstance(adapter, Adapter):
             raise RegistryError(f"entry point {point.name} ({point.value}) is no Adapter")
-        _add(known, adapter, point.value)
-    return known
-
-
-def _add(known: dict[str, Adapter], adapter: Adapter, source: str) -> None:
-    if adapter.name in known:
-        raise RegistryError(
-            f"{source} brings a protocol named {adapter.name}, which is taken; uninstall one"
-        )
-    known[adapter.name] = adapter
+        if adapter.name in BUILTIN or adapter.name in brought:
+            raise RegistryError(
+                f"{point.value} brings a protocol named {adapter.name}, which is taken; "
+                "uninstall one"
+            )
+        brought[adapter.name] = adapter
+    return _Known(brought)
 
 
 @asynccontextmanager

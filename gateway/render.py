@@ -20,6 +20,7 @@ import attrs
 from fleetgate.core.events import Recorded
 from fleetgate.core.run import Run
 from fleetgate.core.worker import WorkerStatus, kind_of
+from fleetgate.gateway.printable import escaped
 
 Line: TypeAlias = dict[str, Any]
 """One JSON object, of dicts, lists and scalars only."""
@@ -85,12 +86,9 @@ def worker_line(status: WorkerStatus) -> Line:
 
 
 def encode(line: Line) -> bytes:
-    """The object as JSON text on one line, with its newline."""
+    """The object as JSON text on one line, with its newline. On a terminal nothing in it acts."""
     text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
-        return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+    return escaped(text).encode() + b"\n"
 
 
 def plain(value: object) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
 from typing import Protocol, TypeAlias, assert_never
 
 from fleetgate.core.errors import Fenced
@@ -52,10 +50,12 @@ class Speaker:
         self._admitted: tuple[WorkerId, Epoch] | None = None
         self.link: tuple[str, str] = ("", "")
         """The entry and the peer that speak."""
-        self._records: list[tuple[RunId, Sequence[Heard]]] = []
+        self._reports: list[tuple[RunId, list[Heard]]] = []
         """What frames that came together report. It goes to the hub together, before anything
         else goes there and before this task waits: one entry in the journal's line costs about
         what one event in it costs."""
+        self._open: dict[RunId, list[Heard]] = {}
+        """The last report of each run, which what comes in bulk is added to."""
 
     @property
     def worker(self) -> WorkerId | None:
@@ -73,30 +73,36 @@ class Speaker:
 
     def record(self, step: api.Record) -> None:
         """Keep what is reported until `flush`."""
-        self._records.append((step.run, ((step.events, step.native_seq, step.stamp),)))
+        if not self._reports or self._reports[-1][0] != step.run:
+            self._begin(step.run)
+        # Behind all that other runs said before: what follows from the two may have an order.
+        self._reports[-1][1].append((step.events, step.native_seq, step.stamp))
 
     def hear(self, bulk: Bulk) -> None:
         """Keep what is reported in bulk until `flush`."""
-        self._records.append((bulk.run, bulk.heard))
+        for run, heard in bulk.heard.items():
+            (self._open.get(run) or self._begin(run)).extend(heard)
+
+    def _begin(self, run: RunId) -> list[Heard]:
+        heard = self._open[run] = list[Heard]()
+        self._reports.append((run, heard))
+        return heard
 
     def flush(self) -> None:
-        """Hand over what was reported: at once what is about one run and stands together."""
-        if not self._records:
+        """Hand over what was reported."""
+        if not self._reports:
             return
-        records, self._records = self._records, []
-        for run, together in groupby(records, _run_of):
-            self._hand(run, [each for _, heard in together for each in heard])
-
-    def _hand(self, run: RunId, heard: Sequence[Heard]) -> None:
+        reports, self._reports, self._open = self._reports, [], {}
         if self._admitted is None:
-            self._reporter.report("no_worker", "Record", run)
+            for run, _ in reports:
+                self._reporter.report("no_worker", "Record", run)
             return
         try:
-            known = self._hub.record_heard(*self._admitted, run, heard)
+            foreign = self._hub.record_all(*self._admitted, reports)
         except Fenced as fenced:
-            self._reporter.report("fenced", fenced.message, run)
+            self._reporter.report("fenced", fenced.message, reports[0][0])
             return
-        if not known:
+        for _ in foreign:
             self._reporter.report(
                 "foreign_run", "an event of a run that is not this worker's", None
             )
@@ -143,7 +149,3 @@ class Speaker:
         self.flush()
         if self._admitted is not None:
             self._hub.withdraw(*self._admitted, reason)
-
-
-def _run_of(record: tuple[RunId, Sequence[Heard]]) -> RunId:
-    return record[0]

@@ -21,14 +21,20 @@ from fleetgate.core.commands import (
 from fleetgate.core.errors import InvalidArgument
 from fleetgate.core.ids import SessionId
 from fleetgate.core.json import NOTHING
-from fleetgate.gateway.config_reader import Flawed, read
+from fleetgate.core.values import value
+from fleetgate.gateway.config_reader import Flawed, read, unknown_key
 from fleetgate.gateway.toml_lines import Path
 
 MILLISECOND: Final = 1_000_000
+
+MAX_TIMEOUT: Final = 10**12
+"""Milliseconds that a run may be given: thirty years. Nanoseconds of it have room in 64 bits, which
+is what a journal and a protocol have for them."""
+
 _T = TypeVar("_T")
 
 
-@attrs.frozen(slots=True)
+@value
 class _Prompt:
     prompt: str
     system: str | None = None
@@ -38,7 +44,7 @@ class _Prompt:
     messages: tuple[Any, ...] = ()
 
 
-@attrs.frozen(slots=True)
+@value
 class _Command:
     line: str | None = None
     argv: tuple[str, ...] | None = None
@@ -52,13 +58,13 @@ class _Command:
     merge_stderr: bool = False
 
 
-@attrs.frozen(slots=True)
+@value
 class _Tool:
     tool: str
     arguments: Any = None
 
 
-@attrs.frozen(slots=True)
+@value
 class _Spec:
     input: Any
     workspace: tuple[str, ...] = ()
@@ -74,6 +80,10 @@ class _Spec:
     metadata: Mapping[str, Any] = NOTHING
     native: Mapping[str, Any] = NOTHING
 
+
+_INPUT_KEYS: Final = frozenset(
+    name for kind in (_Prompt, _Command, _Tool) for name in attrs.fields_dict(kind)
+)
 
 SPEC_KEYS: Final = frozenset(attrs.fields_dict(_Spec))
 """The members of the object that `read_spec` takes."""
@@ -124,8 +134,8 @@ def _member(path: Path) -> str:
 def _timeout(milliseconds: int | None) -> int | None:
     if milliseconds is None:
         return None
-    if milliseconds <= 0:
-        raise InvalidArgument("timeout_ms: expected a number above 0")
+    if not 0 < milliseconds <= MAX_TIMEOUT:
+        raise InvalidArgument(f"timeout_ms: expected a number above 0, at most {MAX_TIMEOUT}")
     return milliseconds * MILLISECOND
 
 
@@ -142,7 +152,10 @@ def _read_input(value: object) -> tuple[Input, Mapping[str, str]]:
     if members.keys() & {"line", "argv", "script"}:
         raw = read_object(_Command, members, ("input",))
         return _command(raw), raw.env
-    raise InvalidArgument("input: expected an object with one of prompt, line, argv, script, tool")
+    wrong = next((key for key in members if key not in _INPUT_KEYS), None)
+    hint = "" if wrong is None else f"; {wrong}: {unknown_key(wrong, _INPUT_KEYS)}"
+    said = "input: expected an object with one of prompt, line, argv, script, tool"
+    raise InvalidArgument(said + hint)
 
 
 def _prompt(raw: _Prompt) -> Prompt:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Final
 
 import attrs
 import trio
 
-from fleetgate.gateway.config_entries import Grant, SecretUnreadable
+from fleetgate.gateway.tokens import Valid, is_valid
 from fleetgate.protocols import api
 
 LOOK_EVERY: Final = 15.0
@@ -29,20 +28,6 @@ UNAUTHENTICATED: Final = 16
 REVOKED: Final = "the token that was shown is not valid any more"
 EXPIRED: Final = "the certificate that was shown has expired"
 
-Valid: TypeAlias = Sequence[tuple[str, bytes]]
-"""Ids and the tokens that prove them."""
-
-
-def valid_tokens(grants: Iterable[Grant]) -> Valid:
-    """The tokens as they are now; one that cannot be read is not among them."""
-    found: list[tuple[str, bytes]] = []
-    for grant in grants:
-        try:
-            found.append((grant.id, grant.token.read().encode()))
-        except SecretUnreadable:
-            continue
-    return found
-
 
 @attrs.define(eq=False)
 class Standing:
@@ -61,7 +46,7 @@ class Standing:
 
     def whose(self, token: str) -> str | None:
         """The identity that a token proves; None for none. What it was is kept: from now on the
-        link lives no longer than that token."""
+        link lives no longer than that token. Raises: `Unavailable`, as `Tokens`."""
         found = self.identify(token)
         if found is not None:
             self._shown = (found, token.encode("utf-8", "replace"))
@@ -71,16 +56,11 @@ class Standing:
         """Why the peer may not be here any more; None while it may. `now`: Unix seconds."""
         if self.expires is not None and now >= self.expires:
             return EXPIRED
-        if self._shown is None or self._holds(self._shown, valid):
+        if self._shown is None or is_valid(*self._shown, valid):
             self._missed = 0
             return None
         self._missed += 1
         return REVOKED if self._missed >= MISSED else None
-
-    @staticmethod
-    def _holds(shown: tuple[str, bytes], valid: Valid) -> bool:
-        id, token = shown
-        return any(hmac.compare_digest(token, each) for owner, each in valid if owner == id)
 
 
 def dismissal(reason: str) -> api.Close:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_left
 from typing import Final, TypeAlias
 
@@ -92,6 +91,8 @@ class _Scanner:
             if bare := self._take(_BARE):
                 keys.append(bare)
             elif quoted := self._take(_STRING):
+                import tomllib  # also who reads no TOML knows a `Path`
+
                 keys.append(tomllib.loads(f"key = {quoted}")["key"])
             else:
                 return tuple(keys)

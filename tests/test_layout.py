@@ -94,7 +94,7 @@ PAIRED: dict[str, str] = {
     "gateway/promise.py": "what is promised for each protocol's workers, as one table",
     "gateway/fakes": "one module for each fake, and their list",
     "gateway/demo": "shows pairs",
-    "gateway/bench": "measures one pair",
+    "gateway/bench": "measures pairs",
 }
 """Where a file may name two protocols, and why. This list can only shrink, too."""
 
@@ -213,7 +213,7 @@ RECIPES = {
     "interop",
     "bench",
     "deep-fuzz",
-    "kill-loop",
+    "chaos",
 }
 
 
@@ -294,6 +294,16 @@ def test_decisions_are_numbered_and_each_fits_a_page() -> None:
             "Consequences",
         ]
         assert len(text.splitlines()) <= 60, name
+
+
+def test_each_decision_is_in_the_list_of_decisions_by_its_title() -> None:
+    listed = (ROOT / "docs" / "README.md").read_text().partition("## Decisions\n\n")[2]
+    wanted: list[str] = []
+    for path in sorted((ROOT / "docs" / "adr").glob("*.md")):
+        number, _, title = path.read_text().partition("\n")[0].removeprefix("# ").partition(". ")
+        assert number == str(int(path.name[:4]))
+        wanted.append(f"{number}. [{title}](adr/{path.name})")
+    assert listed.splitlines() == wanted
 
 
 def pages() -> list[Path]:

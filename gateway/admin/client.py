@@ -116,7 +116,8 @@ class AdminClient:
 class Lines:
     """JSON objects, one at a time; it ends when the gateway has no more to say.
 
-    Iterating raises: `Unreachable` when the stream is cut before its end.
+    Iterating raises: `Unreachable` when the stream is cut before its end; `AdminError` when the
+    gateway has more, and cannot give it.
     """
 
     def __init__(self, exchange: _Exchange, address: str) -> None:
@@ -140,7 +141,10 @@ class Lines:
             self._buffer += data
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
-        return cast(Line, json.loads(line))
+        found = cast(Line, json.loads(line))
+        if "error" in found:
+            raise _error(found)
+        return found
 
 
 class _Exchange:
@@ -217,9 +221,13 @@ def _read_answer(status: int, body: bytes) -> Line:
     except ValueError:
         raise AdminError("no_json", _FOREIGN.format(status)) from None
     if status >= 400:
-        error = line.get("error", {})
-        raise AdminError(str(error.get("code")), str(error.get("message")))
+        raise _error(line)
     return cast(Line, line)
+
+
+def _error(line: Line) -> AdminError:
+    error = line.get("error", {})
+    return AdminError(str(error.get("code")), str(error.get("message")))
 
 
 def _nobody(address: str, error: Exception) -> str:

@@ -17,7 +17,7 @@ import attrs
 import h11
 import trio
 
-from fleetgate.core.errors import Refusal
+from fleetgate.core.errors import Refusal, Unavailable
 from fleetgate.gateway.render import Line, encode
 
 MAX_HEAD: Final = 16 * 1024
@@ -82,7 +82,12 @@ Handler: TypeAlias = Callable[[Request], Awaitable[Reply | Stream]]
 
 def error_reply(status: int, code: str, message: str) -> Reply:
     """A typed error."""
-    return Reply({"error": {"code": code, "message": message}}, status)
+    return Reply(error_line(code, message), status)
+
+
+def error_line(code: str, message: str) -> Line:
+    """A typed error as an object: an answer's, or the last of a stream."""
+    return {"error": {"code": code, "message": message}}
 
 
 NO_ROOM: Final = error_reply(
@@ -209,11 +214,10 @@ class HttpConnection:
         parts = _parts(head.target)
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in head.headers}
         body = bytearray()
+        _bound(int(headers.get("content-length", "0")))
         while isinstance(event := await self._next_event(), h11.Data):
             body += event.data
-            if len(body) > MAX_BODY:
-                said = f"a body has at most {MAX_BODY} bytes"
-                raise _Refused(error_reply(413, "too_large", said))
+            _bound(len(body))
         return Request(
             head.method.decode("ascii"),
             tuple(unquote(part) for part in parts.path.strip("/").split("/")),
@@ -261,6 +265,11 @@ class HttpConnection:
             await stream.write(self._send_data)
         except (trio.BrokenResourceError, trio.TooSlowError):
             return False
+        except Unavailable as refusal:
+            if refusal.lasting:
+                # Whoever asked again would be cut off again, and take us for somebody who is gone.
+                await self._send_data(encode(error_line(refusal.code, refusal.message)))
+            return refusal.lasting
         except Refusal:  # as of a run that was forgotten meanwhile: whoever asks again is told
             return False
         except Exception as error:
@@ -293,6 +302,12 @@ def _limited(seconds: float, what: str) -> Generator[None, None, None]:
     except trio.TooSlowError:
         said = f"{what} takes at most {seconds:g} s"
         raise _Refused(error_reply(408, "timeout", said)) from None
+
+
+def _bound(size: int) -> None:
+    """Refuse a body of so many bytes, as it says itself or as have come."""
+    if size > MAX_BODY:
+        raise _Refused(error_reply(413, "too_large", f"a body has at most {MAX_BODY} bytes"))
 
 
 def _parts(target: bytes) -> SplitResult:

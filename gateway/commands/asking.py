@@ -6,12 +6,13 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, cast
+from typing import Final
 
 import trio
 
 from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable
 from fleetgate.gateway.commands import exits
+from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.printable import printable
 
 ADMIN_VARIABLE: Final = "GATEWAY_ADMIN"
@@ -77,21 +78,6 @@ def _code_of(error: BaseException, refused: int, unreachable: int) -> int:
             return exits.CANCELED
         case _:
             raise error
-
-
-def unwrapped(error: BaseException) -> BaseException:
-    """The one error in groups of one."""
-    inner: BaseException | None = error
-    while inner is not None:
-        error, inner = inner, _only(inner)
-    return error
-
-
-def _only(error: BaseException) -> BaseException | None:
-    if not isinstance(error, BaseExceptionGroup):
-        return None
-    inner = cast(BaseExceptionGroup[BaseException], error).exceptions
-    return inner[0] if len(inner) == 1 else None
 
 
 def complain(text: str) -> None:

@@ -15,6 +15,7 @@ from fleetgate.core.journal.offline import (
     Damage,
     Seen,
     compact,
+    count_runs,
     events_of,
     opened,
     runs_in,
@@ -87,19 +88,24 @@ def _place(damage: Damage) -> str:
 
 
 def _export(connection: sqlite3.Connection, path: Path, json: bool) -> int:
-    for line in lines_of(connection):
+    whole = 0
+    for line, good in lines_of(connection):
         write_json(line)
+        whole += good
+    if missing := count_runs(connection) - whole:
+        complain(f"{missing} runs of {path} are not there, or not whole; verify says which")
+        return exits.FAILED
     return exits.OK
 
 
-def lines_of(connection: sqlite3.Connection) -> Iterator[Line]:
+def lines_of(connection: sqlite3.Connection) -> Iterator[tuple[Line, bool]]:
     """The journal as JSON lines: what it is, then each run and, behind it, its events. No input,
-    environment, order or note is in them."""
-    yield {"record": "journal", "schema": SCHEMA}
+    environment, order or note is in them. Beside each: whether it ends a run that is whole."""
+    yield {"record": "journal", "schema": SCHEMA}, False
     for each in runs_in(connection):
-        yield {"record": "run", **run_line(each)}
+        yield {"record": "run", **run_line(each)}, not each.last_seq
         for recorded in events_of(connection, each.id):
-            yield {"record": "event", **event_line(recorded)}
+            yield {"record": "event", **event_line(recorded)}, recorded.seq == each.last_seq
 
 
 def _compact(connection: sqlite3.Connection, path: Path, json: bool) -> int:
@@ -115,5 +121,5 @@ def _compact(connection: sqlite3.Connection, path: Path, json: bool) -> int:
 
 def _size_of(path: Path) -> int:
     """Bytes of the file, and of the log beside it."""
-    log = Path(f"{path}-wal")
+    log = Path(f"{path.resolve()}-wal")
     return path.stat().st_size + (log.stat().st_size if log.exists() else 0)

@@ -8,6 +8,7 @@ sequence in them acts.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from argparse import Namespace
 from base64 import b64decode
@@ -116,8 +117,7 @@ def words_of(line: Line) -> str:
         case "ToolReturned":
             return f"the tool returned {_short(line['output'])}"
         case "ApprovalRequested":
-            answer = f"gateway approve {line['run']} {line['approval']}"
-            return f"waits for an approval: {line['title']} (answer with: {answer})"
+            return f"waits for an approval: {line['title']} (answer with: {_approve(line)})"
         case "ApprovalResolved":
             return f"approval {line['approval']} was answered: {line['decision']}"
         case "InputAccepted":
@@ -130,6 +130,13 @@ def words_of(line: Line) -> str:
             return _ending(line["outcome"])
         case _:
             return _state_of(line)
+
+
+def _approve(line: Line) -> str:
+    """What answers an approval, to be copied into a shell: the names in it are of peers."""
+    names = [str(line["run"]), str(line["approval"])]
+    mark = ["--"] if any(name.startswith("-") for name in names) else []
+    return shlex.join(["gateway", "approve", *mark, *names])
 
 
 def _state_of(line: Line) -> str:

@@ -52,7 +52,12 @@ async def _follow(client: AdminClient, run: str, sink: Sink) -> int:
     async with trio.open_nursery() as nursery:
         with trio.open_signal_receiver(signal.SIGINT) as interrupts:
             nursery.start_soon(_interrupted, client, run, interrupts, nursery.cancel_scope)
-            code = exits.of_outcome(await follow(client, run, sink, lost=complain))
+            try:
+                code = exits.of_outcome(await follow(client, run, sink, lost=complain))
+            except AdminError as error:
+                # It was started, and whoever is told that it was not would start it once more.
+                complain(f"{error.message} ({error.code})")
+                code = exits.RUN_LOST
             nursery.cancel_scope.cancel()
     return code
 

@@ -8,7 +8,7 @@ import uuid
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -19,14 +19,14 @@ from fleetgate.gateway.admin.server import open_admin
 from fleetgate.gateway.check import load_usable
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.commands import exits
-from fleetgate.gateway.commands.asking import complain, unwrapped
+from fleetgate.gateway.commands.asking import complain
 from fleetgate.gateway.config import Config, ConfigError
 from fleetgate.gateway.connection import Driver
+from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.heap import settle
 from fleetgate.gateway.keeper import Keeper
-from fleetgate.gateway.local.pool import LocalPool
 from fleetgate.gateway.logs import Log, Said, kind_of, trace_of
-from fleetgate.gateway.observe import Counters, GatewayObserver, bridge_logging
+from fleetgate.gateway.observe import Counters, GatewayObserver, bridged_logging
 from fleetgate.gateway.recording.onlookers import Onlookers
 from fleetgate.gateway.recording.recorder import CannotRecord, open_recorder
 from fleetgate.gateway.registry import RegistryError, adapters
@@ -34,6 +34,9 @@ from fleetgate.gateway.render import Line
 from fleetgate.gateway.serve import Gateway, serve
 from fleetgate.protocols.api import Adapter
 from fleetgate.transports.api import AddressError, LinkError
+
+if TYPE_CHECKING:
+    from fleetgate.gateway.local.pool import LocalPool
 
 
 def run(arguments: Namespace) -> int:
@@ -46,7 +49,6 @@ def run(arguments: Namespace) -> int:
         return exits.FAILED
     log = Log(config.gateway.log_level)
     observer = GatewayObserver(log, Counters())
-    bridge_logging(log, observer.counters)
 
     def load() -> Config:
         config = load_usable(arguments.config, known)
@@ -57,7 +59,8 @@ def run(arguments: Namespace) -> int:
     settle()
     try:
         work = partial(serve, config, known, load, observer, AdminDoor(observer))
-        code = trio.run(_recorded, work, arguments.record, known, log)
+        with bridged_logging(log, observer.counters):
+            code = trio.run(_recorded, work, arguments.record, known, log)
     except (*_LOCAL, BaseExceptionGroup) as error:
         return _failed(log, unwrapped(error))
     log.say(Said.GATEWAY_STOPPED)
@@ -176,7 +179,8 @@ def _pool_line(pool: LocalPool) -> Line:
 
 
 def _link_line(driver: Driver) -> Line:
-    """A link's peer and traffic. `silent` is the seconds since the last byte came."""
+    """A link's peer and traffic. `silent` is the seconds since the last byte came, `quiet` since
+    the last one went."""
     seen = driver.link.statistics()
     now = trio.current_time()
     return {
@@ -187,4 +191,5 @@ def _link_line(driver: Driver) -> Line:
         "bytes_in": seen.bytes_in,
         "bytes_out": seen.bytes_out,
         "silent": None if seen.last_in is None else round(now - seen.last_in, 3),
+        "quiet": None if seen.last_out is None else round(now - seen.last_out, 3),
     }

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core.answers import Accepted, Admission, Answer
-from fleetgate.core.errors import NoRoute
+from fleetgate.core.errors import NoRoute, Unavailable
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
+    DONE,
+    HandWorker,
     RecordingPort,
     describe,
     hub_on,
+    read_until,
     start_run,
     started,
     worker_info,
 )
 from fleetgate.core.ids import RunId
-from fleetgate.core.journal.memory import open_memory_journal
-from fleetgate.gateway.asking import MAX_ASKED, Asking
+from fleetgate.core.journal.api import JournalConflict
+from fleetgate.core.journal.memory import MemoryJournal, open_memory_journal
+from fleetgate.core.journal.queued import committing
+from fleetgate.core.journal.rows import Row
+from fleetgate.core.limits import Limits
+from fleetgate.core.times import SECOND
+from fleetgate.gateway.asking import MAX_ASKED, MAX_ASKED_SIZE, Asking
 from fleetgate.gateway.speaking import Speaker
 from fleetgate.protocols import api
 
@@ -125,6 +133,103 @@ async def test_an_acknowledgement_of_nothing_is_reported(rig: Rig, nursery: trio
     assert rig.asker.reports == ["not_acknowledged"]
 
 
+class Hung(MemoryJournal):
+    """A journal on a disk that says nothing from now on, until it does again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = trio.Event()
+        self.answers.set()
+
+    async def store(self, groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+        await self.answers.wait()
+        return await super().store(groups)
+
+
+@pytest.mark.parametrize(
+    "kind", ["starts", "the same start", "commands of a run", "of an ended one"]
+)
+async def test_of_questions_in_turn_only_the_first_waits_for_a_disk_that_hangs(
+    kind: str, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    async with committing(Hung()) as journal, hub_on(journal) as hub:
+        rig = Rig(hub)
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        open_, over = await started(hub, "open"), await started(hub, "over")
+        worker.record(over, DONE)
+        await read_until(hub, over, 2)
+        await wait_all_tasks_blocked()
+        journal.answers = trio.Event()
+        rig.asking.start(nursery)
+        for number in range(MAX_ASKED):
+            command: c.Command
+            match kind:
+                case "starts":
+                    command = start_run(f"new{number}")
+                case "the same start":
+                    command = start_run("new")
+                case "commands of a run":
+                    command = c.SendInput(open_, b"x")
+                case _:
+                    command = c.AcknowledgeRun(over, 1)
+            rig.asking.submit(api.Submit(command, number))
+        began = trio.current_time()
+        while not rig.asking.idle:
+            await rig.asking.wait_answer()
+        assert trio.current_time() - began == Limits().answer_within / SECOND
+        assert [reply_to for reply_to, _ in rig.asker.answers] == list(range(MAX_ASKED))
+        assert all(isinstance(answer, Unavailable) for _, answer in rig.asker.answers)
+        # What may be in line already may yet be; of new runs all but the first are not.
+        open = [answer.open for _, answer in rig.asker.answers if isinstance(answer, Unavailable)]
+        assert open == [True, *([kind != "starts"] * (MAX_ASKED - 1))]
+        rig.asker.answers.clear()
+        rig.asking.submit(api.Submit(start_run("later"), "later"))
+        rig.asking.submit(api.Submit(c.DescribeRun(open_), "a look"))
+        await wait_all_tasks_blocked()
+        (_, refused), (_, seen) = rig.asker.answers
+        assert isinstance(refused, Unavailable)
+        assert "no commit has ended for 10 s" in refused.message
+        assert isinstance(seen, Accepted)
+        journal.answers.set()
+        await wait_all_tasks_blocked()
+        rig.asking.submit(api.Submit(start_run("later"), "again"))
+        await wait_all_tasks_blocked()
+        assert isinstance(rig.asker.answers[-1][1], Accepted)
+
+
+async def test_who_asks_again_waits_for_a_disk_that_hangs_and_holds_nobody_up(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    """An adapter asks again in the instant of an open refusal: were that answered at once, the two
+    would never come to an end."""
+    async with committing(Hung()) as journal, hub_on(journal) as hub:
+        rig = Rig(hub)
+        await wait_all_tasks_blocked()
+        journal.answers = trio.Event()
+        rig.asking.start(nursery)
+        rig.asking.submit(api.Submit(start_run("new"), "first"))
+        await rig.asking.wait_answer()
+        began = trio.current_time()
+        rig.asking.submit(api.Submit(start_run("new"), "again", again=True))
+        rig.asking.submit(api.Submit(start_run("other"), "other"))
+        while not rig.asking.idle:
+            await rig.asking.wait_answer()
+        assert trio.current_time() - began == Limits().answer_within / SECOND
+        (_, first), (_, other), (_, again) = rig.asker.answers
+        assert [to for to, _ in rig.asker.answers] == ["first", "other", "again"]
+        assert isinstance(first, Unavailable)
+        assert isinstance(other, Unavailable)
+        assert isinstance(again, Unavailable)
+        assert (first.open, other.open, again.open) == (True, False, True)
+        rig.asking.submit(api.Submit(start_run("new"), "once more", again=True))
+        await wait_all_tasks_blocked()
+        assert not rig.asking.idle
+        journal.answers.set()
+        await rig.asking.wait_answer()
+        assert isinstance(rig.asker.answers[-1][1], Accepted)
+
+
 async def test_a_fault_is_told_and_the_next_question_is_asked(
     rig: Rig, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +246,7 @@ async def test_a_fault_is_told_and_the_next_question_is_asked(
     assert [reply_to for reply_to, _ in rig.asker.answers] == ["start"]
 
 
+@pytest.mark.limit("gateway/asking.MAX_ASKED")
 async def test_it_is_full_at_its_bound_and_an_answer_makes_room(
     rig: Rig, nursery: trio.Nursery
 ) -> None:
@@ -150,6 +256,27 @@ async def test_it_is_full_at_its_bound_and_an_answer_makes_room(
         rig.asking.submit(api.Submit(start_run(str(number)), number))
     assert rig.asking.full
     await rig.asking.wait_answer()
+    assert not rig.asking.full
+
+
+@pytest.mark.limit("gateway/asking.MAX_ASKED_SIZE")
+async def test_i9_it_is_full_at_so_many_bytes_and_an_answer_makes_room(
+    rig: Rig, nursery: trio.Nursery
+) -> None:
+    rig.asking.start(nursery)
+    rig.asking.size = MAX_ASKED_SIZE // 4
+    for number in range(4):
+        assert not rig.asking.full
+        rig.asking.submit(api.Submit(start_run(str(number)), number))
+    rig.asking.size = 0
+    rig.asking.submit(api.Submit(start_run("small"), "small"))
+    assert rig.asking.full
+    await rig.asking.wait_answer()
+    assert not rig.asking.full
+    await wait_all_tasks_blocked()
+    assert rig.asking.idle
+    rig.asking.size = MAX_ASKED_SIZE - 1
+    rig.asking.submit(api.Submit(start_run("last"), "last"))
     assert not rig.asking.full
 
 

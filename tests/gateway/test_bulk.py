@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fleetgate.core import events as e
+from fleetgate.core.batch import Frames
 from fleetgate.core.hub_testing import HandWorker, hub_on, started, worker_info
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.memory import open_memory_journal
@@ -15,6 +16,7 @@ from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenLink
 from fleetgate.protocols.api import Connection
 from fleetgate.protocols.bulk import Bulk, BulkConnection, Heard
 from fleetgate.protocols.testing import START, number
+from fleetgate.transports.api import Pack
 
 
 class Texts(BulkConnection):
@@ -22,6 +24,7 @@ class Texts(BulkConnection):
 
     def __init__(self, run: RunId) -> None:
         self.run = run
+        self.declined = "declined"
 
     def receive_bulk(self, frames: Sequence[bytes], now: int) -> Bulk | None:
         assert now == START
@@ -32,13 +35,17 @@ class Texts(BulkConnection):
             if frame[:1] != b"t":
                 break
             heard.append(((e.TextProduced(frame.decode()),), None, None))
-        return Bulk(self.run, heard) if heard else None
+        return Bulk(len(heard), {self.run: heard}) if heard else None
 
     def deliver_bulk(self, batch: Sequence[e.Recorded], now: int) -> Sequence[bytes] | None:
-        texts = [each.event.text for each in batch if isinstance(each.event, e.TextProduced)]
-        if "!" in texts:
-            raise ZeroDivisionError
-        return [text.encode() for text in texts] if len(texts) == len(batch) else None
+        texts: list[bytes] = []
+        for each in batch:
+            if not isinstance(each.event, e.TextProduced) or each.event.text == self.declined:
+                break
+            if each.event.text == "!":
+                raise ZeroDivisionError
+            texts.append(each.event.text.encode())
+        return texts or None
 
 
 async def test_frames_are_taken_up_to_the_first_that_is_not_plain() -> None:
@@ -60,14 +67,60 @@ async def test_frames_are_taken_up_to_the_first_that_is_not_plain() -> None:
         assert stored == ["t1", "t2"]
 
 
-async def test_a_batch_is_given_whole_or_not_at_all() -> None:
+A, B, END = e.TextProduced("a"), e.TextProduced("b"), e.MessageEnded()
+NO = e.TextProduced("declined")
+
+
+async def test_events_are_given_up_to_the_first_that_is_not_plain() -> None:
     outbox = Outbox()
     async with open_memory_journal() as journal, hub_on(journal) as hub:
         speaker = Speaker(hub, SeenLink())
         short = ShortWay(Texts(RunId("r")), speaker, outbox, lambda: START, _never)
-        assert short.give(number("r", e.TextProduced("a"), e.TextProduced("b")))
-        assert not short.give(number("r", e.TextProduced("c"), e.MessageEnded()))
-    assert await outbox.take() == [b"a", b"b"]
+        assert short.give(number("r", A, B)) == 2
+        assert short.give(number("r", B, END, A)) == 1
+        assert short.give(number("r", END, A)) == 0
+    assert await outbox.take() == [b"a", b"b", b"b"]
+
+
+async def test_what_goes_the_long_way_goes_up_to_where_the_short_one_may_go_on() -> None:
+    async with open_memory_journal() as journal, hub_on(journal) as hub:
+        texts = Texts(RunId("r"))
+        short = ShortWay(texts, Speaker(hub, SeenLink()), Outbox(), lambda: START, _never)
+
+        def long_way(*events: e.Event) -> int:
+            batch = number("r", *events)
+            assert short.give(batch) == 0
+            return len(short.long_way(batch))
+
+        assert long_way(END, END, A, END) == 2
+        assert long_way(END) == 1
+        assert long_way(NO, END, A) == 2
+        assert [long_way(*[NO] * 300) for _ in range(9)] == [2, 4, 8, 16, 32, 64, 128, 256, 256]
+        assert short.give(number("r", A)) == 1
+        assert long_way(NO, A) == 1, "it is asked for the next one again"
+
+
+class Same(BulkConnection):
+    """Gives what it is made with."""
+
+    def __init__(self, frames: Frames) -> None:
+        self.frames = frames
+
+    def deliver_bulk(self, batch: Sequence[e.Recorded], now: int) -> Sequence[bytes] | None:
+        return self.frames
+
+
+async def test_frames_of_several_links_are_one_pack() -> None:
+    frames, packs = Frames([b"a", b"b"]), list[Sequence[bytes]]()
+    async with open_memory_journal() as journal, hub_on(journal) as hub:
+        for _ in range(2):
+            outbox, speaker = Outbox(), Speaker(hub, SeenLink())
+            short = ShortWay(Same(frames), speaker, outbox, lambda: START, _never)
+            assert short.give(number("r", A, B)) == 2
+            packs.append(await outbox.take())
+    assert isinstance(packs[0], Pack)
+    assert packs[0] is packs[1]
+    assert packs[0] == frames
 
 
 async def test_a_connection_without_one_takes_and_gives_nothing() -> None:
@@ -75,7 +128,8 @@ async def test_a_connection_without_one_takes_and_gives_nothing() -> None:
     async with open_memory_journal() as journal, hub_on(journal) as hub:
         short = ShortWay(plain, Speaker(hub, SeenLink()), Outbox(), lambda: START, _never)
         assert short.take([b"t"]) == 0
-        assert not short.give(number("r", e.TextProduced("a")))
+        assert not short.give(number("r", A))
+        assert short.long_way(batch := number("r", A, END, A)) is batch
 
 
 async def test_I11_what_it_raises_is_a_fault_of_this_link() -> None:

@@ -16,6 +16,7 @@ from fleetgate.gateway.registry import adapters
 HEAD = '[gateway]\njournal = "sqlite:j.db"\n'
 SOUTH = '[[south]]\nname = "hosts"\nprotocol = "rvbox"\n'
 NORTH = '[[north]]\nname = "gui"\nprotocol = "agency"\nlisten = "unix:run/gui.sock"\n'
+DIALLER = '[[north]]\nname = "server"\nprotocol = "rvbox"\n'
 ROUTE = '[[route]]\nfrom = "gui"\nto = "hosts"\n'
 
 
@@ -30,6 +31,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "token").write_text("t")
     monkeypatch.setenv("GW_TOKEN", "t")
     return tmp_path
+
+
+def _whole(lines: str) -> str:
+    """A config with an rvbox entry of these lines: the server where it listens, else a client."""
+    if lines.startswith("listen"):
+        return HEAD + SOUTH + lines + NORTH + ROUTE
+    return HEAD + DIALLER + lines + SOUTH + 'listen = "ws://127.0.0.1:8443"\n' + NORTH + ROUTE
 
 
 def _problems(place: Path, text: str) -> list[str]:
@@ -57,7 +65,7 @@ TLS = 'listen = "wss://127.0.0.1:8443"\ntls = { certificate = "c.pem", key = "k.
     ],
 )
 def test_what_can_be_served(place: Path, south: str) -> None:
-    assert _problems(place, HEAD + SOUTH + south + NORTH + ROUTE) == []
+    assert _problems(place, _whole(south)) == []
 
 
 @pytest.mark.parametrize(
@@ -81,7 +89,7 @@ def test_what_can_be_served(place: Path, south: str) -> None:
         ),
         (
             'connect = "wss://localhost/agent"\ntoken = { env = "GW_NONE" }\n',
-            "3: south.hosts: the environment variable GW_NONE is not set or is empty",
+            "3: north.server: the environment variable GW_NONE is not set or is empty",
         ),
         (
             'listen = "wss://127.0.0.1:1"\n',
@@ -89,12 +97,12 @@ def test_what_can_be_served(place: Path, south: str) -> None:
         ),
         (
             'connect = "tcp://127.0.0.1:1"\ntoken = { env = "GW_TOKEN" }\n',
-            "3: south.hosts: tokens are shown in headers, of WebSocket or gRPC; tcp: has none",
+            "3: north.server: tokens are shown in headers, of WebSocket or gRPC; tcp: has none",
         ),
     ],
 )
 def test_what_cannot(place: Path, south: str, problem: str) -> None:
-    assert _problems(place, HEAD + SOUTH + south + NORTH + ROUTE) == [problem]
+    assert _problems(place, _whole(south)) == [problem]
 
 
 def test_sockets_in_a_directory_that_others_reach_are_found_before_they_are_bound(
@@ -118,6 +126,27 @@ def test_a_named_pipe_is_refused_and_nobody_waits_for_its_writer(place: Path, fi
     south += 'tokens = [{ token = { file = "token" }, id = "h" }]\n'
     (problem,) = _problems(place, HEAD + SOUTH + south + NORTH + ROUTE)
     assert f" {file} cannot be read: it is not a regular file" in problem
+
+
+def test_a_journal_that_is_no_file(place: Path) -> None:
+    text = _whole('listen = "ws://127.0.0.1:8443"\n')
+    (place / "j.db").mkdir()
+    assert _problems(place, text) == ["2: gateway.journal: j.db cannot be opened: Is a directory"]
+
+
+def test_one_token_for_two_names(place: Path) -> None:
+    """The second would never be anybody's, and its holder somebody else."""
+    (place / "other").write_text("t")
+    tokens = '{{ token = {{ file = "token" }}, id = "a" }}, {{ token = {{ {} }}, id = "{}" }}'
+    lines = 'listen = "ws://127.0.0.1:8443"\ntokens = [' + tokens + "]\n"
+    for source in ('file = "other"', 'env = "GW_TOKEN"'):
+        assert _problems(place, _whole(lines.format(source, "b"))) == [
+            "7: south.hosts.tokens[2]: is the token of tokens[1], too: whoever shows it is a, and "
+            "never b; give each an own one"
+        ]
+        assert _problems(place, _whole(lines.format(source, "a"))) == []
+    (place / "other").write_text("another")
+    assert _problems(place, _whole(lines.format('file = "other"', "b"))) == []
 
 
 def test_a_client_of_agency_has_no_websocket(place: Path) -> None:
@@ -171,14 +200,14 @@ def _found(text: str) -> tuple[list[str], list[str]]:
 @pytest.mark.usefixtures("resolve")
 def test_a_listener_needs_its_host_and_a_dialler_may_get_it_later() -> None:
     south = SOUTH + 'listen = "ws://nowhere:1"\ninsecure = true\n'
-    text = south + NORTH.replace("listen", "connect") + ROUTE
-    text = text.replace("unix:run/gui.sock", "tcp://elsewhere:2")
-    problems, warnings = _found(text)
+    dialler = DIALLER + 'connect = "tcp://elsewhere:2"\n'
+    problems, warnings = _found(south + dialler + NORTH + ROUTE)
     assert problems == [
         "south.hosts.listen: the host nowhere is not known: Name or service not known"
     ]
     assert (
-        "north.gui.connect: the host elsewhere is not known: Name or service not known" in warnings
+        "north.server.connect: the host elsewhere is not known: Name or service not known"
+        in warnings
     )
 
 

@@ -68,6 +68,7 @@ def test_what_nobody_knows_is_named_as_it_was_written(capsys: pytest.CaptureFixt
     assert "\0" not in err
 
 
+@pytest.mark.limit("gateway/command_line.MAX_DIGITS")
 @pytest.mark.parametrize(
     ("read", "text"),
     [
@@ -83,6 +84,14 @@ def test_what_is_out_of_range_is_refused(read: Callable[[str], object], text: st
 
 def test_what_is_in_range() -> None:
     assert (seconds("1.5"), count("12"), own_name("a")) == (1.5, 12, "a")
+
+
+def test_a_count_is_from_its_least_to_its_most() -> None:
+    assert [count(text, least=1, most=20) for text in ("1", "20")] == [1, 20]
+    for text, wanted in (("0", "1 or more, got '0'"), ("21", "at most 20"), ("9" * 9999, "20")):
+        with pytest.raises(ArgumentTypeError, match=wanted) as error:
+            count(text, least=1, most=20)
+        assert len(str(error.value)) < 80
 
 
 def test_a_long_command_has_its_words_beside_it() -> None:

@@ -56,6 +56,7 @@ def test_a_named_pipe_is_no_secret_and_nobody_waits_for_its_writer(tmp_path: Pat
         Secret(file=str(tmp_path / "token")).read()
 
 
+@pytest.mark.limit("gateway/config_entries.MAX_SECRET")
 def test_a_wrong_path_reads_no_more_than_a_secret_may_have(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_bytes(b"x" * (MAX_SECRET * 2))
@@ -93,6 +94,64 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
 def test_what_stands_in_for_a_wrong_value_causes_no_further_flaw(key: str, tmp_path: Path) -> None:
     table = {"name": "a", "protocol": "plain", "listen": "unix:a", key: 5}
     assert _flaws(table, tmp_path) == {key: "expected a string, got a number"}
+
+
+ASKING = {
+    "listen": "tcp://127.0.0.1:1",
+    "tokens": [{"token": {"env": "A"}, "id": "a"}, {"token": {"env": "B"}, "id": "b"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("rights", "said"),
+    [
+        ({"connect": "tcp://127.0.0.1:1", "readers": ["a"]}, {"readers": "is about who comes in"}),
+        ({"connect": "tcp://127.0.0.1:1", "overseers": ["a"]}, {"overseers": "is about who comes"}),
+        (
+            {**ASKING, "readers": ["b", "a"], "overseers": ["a"]},
+            {"readers": "a is also one of overseers"},
+        ),
+    ],
+)
+def test_a_name_has_one_right_and_only_who_comes_in_has_any(
+    rights: dict[str, object], said: dict[str, str], tmp_path: Path
+) -> None:
+    flaws = _flaws({"name": "a", "protocol": "plain", **rights}, tmp_path)
+    assert set(flaws) == set(said)
+    assert all(flaws[key].startswith(words) for key, words in said.items())
+
+
+def test_overseers_and_readers_are_read(tmp_path: Path) -> None:
+    table = {"name": "a", "protocol": "plain", **ASKING}
+    rights = {"readers": ["a"], "overseers": ["b", "*"]}
+    entry = read_entry(
+        "south", {**table, **rights}, ("south", 0), tmp_path, {"plain": plain_adapter()}
+    )
+    assert (entry.readers, entry.overseers) == (("a",), ("b", "*"))
+
+
+@pytest.mark.parametrize("key", ["readers", "overseers"])
+def test_a_right_of_nobody_is_a_slip(key: str, tmp_path: Path) -> None:
+    """Whoever is misspelt in `readers` would be let in with all other rights."""
+    table = {"name": "a", "protocol": "plain"}
+    adapters = {"plain": plain_adapter()}
+
+    def flaws(**more: object) -> dict[str, str]:
+        with pytest.raises(Flawed) as caught:
+            read_entry("south", {**table, **more}, ("south", 0), tmp_path, adapters)
+        return {str(flaw.path[2:]): flaw.message for flaw in caught.value.flaws}
+
+    unasked = flaws(listen="unix:s", **{key: ["*", "a"]})
+    assert unasked == {
+        f"('{key}',)": "nobody is asked here who they are; set tokens, or client_ca in tls"
+    }
+    dashes = {**ASKING, "tokens": [{"token": {"env": "A"}, "id": "dash"}]}
+    slip = flaws(**{**dashes, key: ["dsah"]})
+    assert slip == {f"('{key}', 0)": "no token has the id dsah; did you mean dash?"}
+    # Names of certificates are the authority's to give.
+    tls = {"certificate": "c", "key": "k", "client_ca": "ca"}
+    certified = {**dashes, "listen": "tls://127.0.0.1:1", "tls": tls, key: ["dsah"]}
+    read_entry("south", {**table, **certified}, ("south", 0), tmp_path, adapters)
 
 
 def test_a_path_with_a_space_is_an_address(tmp_path: Path) -> None:
@@ -152,6 +211,27 @@ CLIENT = "who comes in here is a control client, and those come by gRPC only; us
         ("south", "kodelet", "listen", "ws://127.0.0.1:1/x", ""),
         ("north", "kodelet", "listen", "ws://127.0.0.1:1/x", "a control plane listens, so nobody"),
         ("north", "kodelet", "connect", "ws://127.0.0.1:1/x", ""),
+        (
+            "north",
+            "agency",
+            "connect",
+            "unix:/run/x/a.sock",
+            "clients dial their daemon, and nobody",
+        ),
+        ("north", "agency", "connect", "stdio:", ""),
+        ("north", "agency", "listen", "unix:/run/x/a.sock", ""),
+        ("south", "agency", "listen", "unix:/run/x/a.sock", "a daemon listens, so nobody comes in"),
+        ("south", "agency", "connect", "unix:/run/x/a.sock", ""),
+        (
+            "south",
+            "rvbox",
+            "connect",
+            "ws://127.0.0.1:1/x",
+            "clients dial their server, and nobody",
+        ),
+        ("south", "rvbox", "listen", "ws://127.0.0.1:1/x", ""),
+        ("north", "rvbox", "listen", "ws://127.0.0.1:1/x", "a server listens, so nobody comes in"),
+        ("north", "rvbox", "connect", "ws://127.0.0.1:1/x", ""),
     ],
 )
 def test_where_a_protocol_meets_nobody_is_refused(

@@ -57,6 +57,7 @@ def test_a_whole_value() -> None:
     )
 
 
+@pytest.mark.limit("gateway/config_reader.MAX_WORDS")
 @pytest.mark.parametrize(
     ("member", "flaw"),
     [
@@ -64,7 +65,7 @@ def test_a_whole_value() -> None:
         ({"number": True}, Flaw(("at", "number"), "expected a whole number, got a boolean")),
         (
             {"number": 1.0},
-            Flaw(("at", "number"), "expected a whole number, got one with a fraction"),
+            Flaw(("at", "number"), "expected a whole number, got 1.0"),
         ),
         ({"ratio": "1"}, Flaw(("at", "ratio"), "expected a number, got a string")),
         ({"ratio": False}, Flaw(("at", "ratio"), "expected a number, got a boolean")),
@@ -126,6 +127,7 @@ def test_what_is_no_table(value: object) -> None:
 
 def test_words() -> None:
     assert nearest("lissen", ["listen", "connect"]) == "did you mean listen?"
+    assert nearest("exti", ["exit", "text"]) == "did you mean exit?"
     assert nearest("zzz", ["b", "a"]) == "known: a, b"
     assert nearest("zzz", []) == "none is known here"
     assert keys_of(Whole)[0] == "from"

@@ -30,7 +30,7 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, SessionId
+from fleetgate.core.ids import Epoch, OrderNumber, RunId, Seq, SessionId, WorkerId
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.passages import Sent
 from fleetgate.core.times import SECOND
@@ -82,6 +82,9 @@ class Puppet(Connection):
 
     def drain(self, now: int) -> Steps:
         return self._called("drain")
+
+    def dismissed(self, reason: str, now: int) -> Steps:
+        return self._called("dismissed", reason)
 
     def closed(self, reason: str, now: int) -> Steps:
         return self._called("closed", reason)
@@ -224,13 +227,13 @@ async def test_what_frames_that_come_together_report_is_one_entry_in_the_journal
     rig.puppet.on["reply"] = lambda *_: (api.WorkerReady(),)
     await rig.go()
     entries: list[list[int | None]] = []
-    record = rig.hub.record_heard
+    record = rig.hub.record_all
 
-    def record_heard(*args: Any) -> bool:
-        entries.append([seq for _, seq, _ in args[3]])
+    def record_all(*args: Any) -> Sequence[RunId]:
+        entries.append([seq for _, heard in args[2] for _, seq, _ in heard])
         return record(*args)
 
-    monkeypatch.setattr(rig.hub, "record_heard", record_heard)
+    monkeypatch.setattr(rig.hub, "record_all", record_all)
     rig.puppet.on["receive"] = lambda frame: (
         api.Record(run, (e.TextProduced("x"),), frame[0]),
         *((api.Settle(run, OrderNumber(0)),) if frame == b"\x03" else ()),
@@ -509,7 +512,7 @@ async def hurt(rig: Rig, deed: str) -> None:
 
 @settings(max_examples=examples(100))
 @given(evils)
-def test_i11_whatever_becomes_of_a_link_the_others_and_the_runs_go_on(
+def test_i11_fault_27_whatever_becomes_of_a_link_the_others_and_the_runs_go_on(
     drawn: list[tuple[int, str]],
 ) -> None:
     trio.run(several_links, drawn)
@@ -612,7 +615,38 @@ async def test_cancelling_the_driver_leaves_nothing_behind(hub: Hub) -> None:
 # --- bounds
 
 
-async def test_I9_a_peer_that_never_reads_holds_up_itself_only(
+class Turns(trio.abc.Instrument):
+    """Counts how often any task is given a turn."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.turns += 1
+
+
+async def test_fault_28_a_cancelled_link_leaves_nothing_that_spins(
+    hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    worker = HandWorker(hub, worker_info())
+    await worker.join()
+    run = await started(hub)
+    async with trio.open_nursery() as nursery:
+        rig = Rig(hub, nursery)
+        rig.puppet.on["opened"] = lambda: (api.Follow(run, Seq(0)), api.Wake(SECOND))
+        rig.puppet.on["deliver"] = lambda batch: tuple(api.Send(b"event") for _ in batch)
+        await rig.go()
+        nursery.cancel_scope.cancel()
+    worker.record(run, e.TextProduced("x"))
+    await wait_all_tasks_blocked()
+    counted = Turns()
+    trio.lowlevel.add_instrument(counted)
+    await trio.sleep(3600)
+    trio.lowlevel.remove_instrument(counted)
+    assert counted.turns < 50
+
+
+async def test_I9_fault_29_a_peer_that_never_reads_holds_up_itself_only(
     rig: Rig, autojump_clock: trio.testing.MockClock
 ) -> None:
     worker = HandWorker(rig.hub, worker_info())
@@ -632,6 +666,29 @@ async def test_I9_a_peer_that_never_reads_holds_up_itself_only(
     assert (await rig.end()).reason == "the peer took nothing for 60 s"
 
 
+async def _for_ever(_: Hub) -> None:
+    await trio.sleep_forever()
+
+
+async def test_i9_while_the_journal_has_no_room_workers_wait_and_whoever_asks_is_heard(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked waits for room by itself, and is refused in time; what a worker says cannot be
+    refused."""
+    await rig.go()
+    monkeypatch.setattr(Hub, "has_room", property(lambda _: False))
+    monkeypatch.setattr(Hub, "wait_room", _for_ever)
+    await rig.peer.send(b"hello?")
+    await wait_all_tasks_blocked()
+    assert rig.puppet.named("receive") == [(b"hello?",)]
+    monkeypatch.setattr(Driver, "worker", WorkerId("south/w"))
+    await rig.peer.send(b"an event")
+    await wait_all_tasks_blocked()
+    assert rig.puppet.named("receive") == [(b"hello?",)]
+    rig.driver.drop()
+    await rig.end()
+
+
 async def test_a_call_that_nothing_brought_about_is_made_and_its_steps_performed(rig: Rig) -> None:
     await rig.go()
     assert rig.driver.connection is rig.puppet
@@ -642,6 +699,16 @@ async def test_a_call_that_nothing_brought_about_is_made_and_its_steps_performed
     made: list[int] = []
     rig.driver.act(lambda now: made.append(now) or ())
     assert made == []
+
+
+async def test_who_is_dismissed_hears_the_last_words_and_then_the_end(rig: Rig) -> None:
+    await rig.go()
+    rig.puppet.on["dismissed"] = lambda reason: (api.Send(reason.encode()),)
+    rig.driver.dismiss(api.Close(1008, "revoked", retry=False, status=16))
+    assert await rig.peer.receive() == b"revoked"
+    with pytest.raises((trio.EndOfChannel, LinkBroken)):
+        await rig.peer.receive()
+    await rig.end()
 
 
 async def test_what_is_remembered_leaves_after_it_is_kept(hub: Hub) -> None:
@@ -739,6 +806,22 @@ async def test_a_session_that_ends_is_told_to_its_worker(rig: Rig) -> None:
     await wait_all_tasks_blocked()
     await rig.hub.submit(c.EndSession(SessionId("s")))
     assert rig.puppet.named("end_session") == [("native",)]
+
+
+async def test_I11_an_order_for_a_link_that_is_just_over_is_no_fault_of_the_hub(hub: Hub) -> None:
+    """Between the end of a link's last task and its worker's withdrawal the hub may still give
+    orders, in whatever turn: nothing that such an order asks for may be begun, or raise."""
+    order = c.Order(RunId("north/r"), OrderNumber(1), start_run("r"))
+    for _ in range(20):  # tasks take their turns by chance
+        async with trio.open_nursery() as nursery:
+            rig = Rig(hub, nursery)
+            rig.puppet.on["perform"] = lambda order: (api.Annotate(order.run, "note", "v"),)
+            await rig.go()
+            await rig.peer.close(None)
+            while rig.ended is None:
+                rig.driver.perform(order)
+                await trio.lowlevel.checkpoint()
+            assert rig.seen.faults == []
 
 
 async def test_a_link_that_broke_for_good_is_not_dialled_again(

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fleetgate.gateway.heap import OLDER, SWITCH, YOUNG, settle
+from fleetgate.gateway.cli import main
+from fleetgate.gateway.heap import OLDER, SWITCH, YOUNG, hold, release, settle
 
 
 @pytest.fixture(autouse=True)
@@ -14,6 +15,22 @@ def _as_it_was() -> Iterator[None]:
     sys.setswitchinterval(switch)
     gc.set_threshold(*before)
     gc.unfreeze()
+    gc.enable()
+
+
+def test_the_collector_rests_while_the_program_is_loaded_and_leaves_alone_what_that_made() -> None:
+    hold()
+    assert not gc.isenabled()
+    here: list[object] = [[]]
+    release()
+    assert gc.isenabled()
+    assert not any(each is here for each in gc.get_objects())
+
+
+def test_who_does_not_own_the_process_may_release_what_nobody_held() -> None:
+    release()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
 
 
 def test_what_is_there_is_not_looked_at_again_and_the_rest_less_often() -> None:
@@ -36,3 +53,15 @@ def test_cycles_made_later_are_still_found() -> None:
         ring.append(ring)
         del ring
     assert gc.collect() >= 3
+
+
+@pytest.mark.parametrize("command", ["fake", "serve"])
+def test_the_program_holds_the_collector_and_whoever_calls_the_command_does_not(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([command, "--help"])
+    assert gc.isenabled()
+    monkeypatch.setattr("sys.argv", ["gateway", command, "--help"])
+    main()
+    assert not gc.isenabled()
+    capsys.readouterr()

@@ -126,6 +126,7 @@ async def test_what_a_link_wants_remembered_is_told_to_later_ones_whatever_resta
             nursery.cancel_scope.cancel()
 
 
+@pytest.mark.limit("gateway/house.MOST_REMEMBERED")
 async def test_what_is_too_long_is_not_remembered(home: Home) -> None:
     class Talker(PlainConnection):
         def opened(self, opening: api.Opening, now: int) -> api.Steps:

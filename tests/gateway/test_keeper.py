@@ -12,6 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.errors import Unavailable
 from fleetgate.core.events import Recorded
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import (
@@ -25,11 +26,12 @@ from fleetgate.core.hub_testing import (
 )
 from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal.memory import open_memory_journal
-from fleetgate.gateway.config_entries import Entry, Grant, Secret
+from fleetgate.gateway.config_entries import Entry, Facing, Grant, Secret
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.keeper import Keeper, Surroundings
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.testing import PlainConnection, PlainSettings, SeenEntry, plain_adapter
+from fleetgate.gateway.tokens import Tokens
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Steps
 from fleetgate.transports.api import DialRefused, Link, LinkError, Options
@@ -193,7 +195,7 @@ async def test_I5_whoever_watches_an_entry_that_is_stopped_sees_its_last_run_end
     assert rest == [b"TextProduced", b"RunFinished", b"bye"]
 
 
-async def test_a_dialler_comes_again_after_a_growing_wait(
+async def test_fault_24_a_dialler_comes_again_after_a_growing_wait_and_not_where_it_is_hopeless(
     hub: Hub, autojump_clock: MockClock
 ) -> None:
     keeper, seen = make_keeper(hub, DIALER)
@@ -248,6 +250,40 @@ async def test_a_listener_with_tokens_demands_an_identity(
         link = await dial("memory:gui", authorization="Bearer secret")
         assert await link.receive() == b"hello gui id-of-gui ('host-1',)"
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("in_band", "greeting"), [(True, b"hello gui id-of-gui ()"), (False, None)]
+)
+async def test_fault_16_who_was_let_in_and_cannot_be_judged_again_is_nobody(
+    in_band: bool, greeting: bytes | None, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its token was changed meanwhile, and a flood of wrong ones is here."""
+    judged = [] if in_band else ["host-1"]
+
+    def whose(tokens: Tokens, token: str) -> str | None:
+        if judged:
+            return judged.pop()
+        raise Unavailable("try again")
+
+    monkeypatch.setattr(Tokens, "whose", whose)
+    side = plain_adapter().northbound
+    carriage = attrs.evolve(side.carriage(PlainSettings()), in_band=in_band)
+    side = attrs.evolve(side, carriage=lambda _: carriage)
+    entry = attrs.evolve(LISTENER, tokens=(Grant(Secret(env="T"), "host-1"),))
+    around, seen = Surroundings(hub, TrioClock(), "gw", "id-of-{}".format, lambda: 1.0), SeenEntry()
+    keeper = Keeper(entry, side, around, seen)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        link = await dial("memory:gui", authorization="Bearer secret")
+        if greeting is None:
+            with pytest.raises((trio.EndOfChannel, LinkError)):
+                await link.receive()
+            assert seen.named("down") == ["try again"]
+        else:
+            assert await link.receive() == greeting
+        nursery.cancel_scope.cancel()
+    assert not any(link.faults for link in seen.links)
 
 
 async def test_I11_an_adapter_that_cannot_be_made_ends_its_links_only(
@@ -319,7 +355,7 @@ async def test_I11_a_link_whose_opening_cannot_be_told_is_closed(
         nursery.cancel_scope.cancel()
 
 
-async def test_a_link_that_dies_at_once_does_not_start_the_backoff_anew(
+async def test_fault_24_a_link_that_dies_at_once_does_not_start_the_backoff_anew(
     hub: Hub, autojump_clock: MockClock
 ) -> None:
     keeper, seen = make_keeper(hub, DIALER)
@@ -412,3 +448,24 @@ async def test_what_is_put_around_a_link_sees_its_frames(
     assert ("in", b"over there") in [
         (each.way, each.frame) for each in told if isinstance(each, Crossed)
     ]
+
+
+@pytest.mark.parametrize("facing", ["north", "south"])
+@pytest.mark.parametrize("listens", [True, False])
+async def test_what_faces_workers_waits_for_no_controller_that_stops_it(
+    facing: Facing, listens: bool, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every end of a run all that wait are woken: a fleet of daemons is as many entries."""
+    asked: list[str] = []
+
+    async def wait_stopped(link: str) -> None:
+        asked.append(link)
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(hub, "wait_stopped", wait_stopped)
+    keeper, _ = make_keeper(hub, attrs.evolve(LISTENER, facing=facing, listens=listens))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(keeper.run)
+        await wait_all_tasks_blocked()
+        assert asked == (["gui"] if facing == "north" else [])
+        nursery.cancel_scope.cancel()

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleetgate.gateway.log_rate import BURST
 from fleetgate.gateway.logs import (
     LEVELS,
+    MAX_LEAVES,
     MAX_MEMBER,
     REDACTED,
     SECRET_KEYS,
@@ -56,6 +58,26 @@ def test_on_a_terminal_a_line_is_for_people() -> None:
         json.loads(stream.getvalue())
 
 
+def test_i9_a_flood_of_lines_is_cut_and_what_is_left_out_is_told_and_counted() -> None:
+    stream, now, left_out = io.StringIO(), [0.0], [0]
+    log = Log("info", stream, clock=lambda: now[0])
+
+    def count() -> None:
+        left_out[0] += 1
+
+    log.left_out = count
+    for _ in range(BURST + 5):
+        log.say(Said.LINK_UP, entry="flooded")
+    log.say(Said.LINK_UP, entry="other")
+    log.say(Said.LINK_DOWN, entry="flooded")
+    now[0] = 1.0
+    log.say(Said.LINK_UP, entry="flooded")
+    lines = _lines(stream)
+    assert len(lines) == BURST + 3
+    assert [line.get("left_out") for line in lines[-3:]] == [None, None, 5]
+    assert left_out == [5]
+
+
 def test_the_level_counts_and_may_change() -> None:
     log, stream = _log("warning")
     log.say(Said.LINK_UP)
@@ -87,6 +109,7 @@ def test_a_line_is_one_line_whatever_a_peer_says(reason: str) -> None:
     assert len(json.loads(text)["reason"]) <= 6 * MAX_MEMBER + 1
 
 
+@pytest.mark.limit("gateway/logs.MAX_MEMBER")
 def test_long_members_are_cut() -> None:
     log, stream = _log()
     log.say(Said.LINK_DOWN, reason="x" * 10_000)
@@ -120,3 +143,10 @@ def test_several_errors_of_a_group_are_named_each_once() -> None:
     assert kind_of(group) == "KeyError, ValueError"
     assert trace_of(group) == []
     assert kind_of(ExceptionGroup("", [KeyError()] * 1000)) == "KeyError"
+
+
+@pytest.mark.limit("gateway/logs.MAX_LEAVES")
+def test_i9_so_many_errors_of_a_group_are_looked_at() -> None:
+    first = [KeyError()] * (MAX_LEAVES - 1)
+    assert kind_of(ExceptionGroup("", [*first, ValueError()])) == "KeyError, ValueError"
+    assert kind_of(ExceptionGroup("", [*first, KeyError(), ValueError()])) == "KeyError"

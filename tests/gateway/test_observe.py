@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from fleetgate.gateway.config import ConfigError, Problem
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.small import open_small
 from fleetgate.gateway.fidelity.bridge import make_entry
+from fleetgate.gateway.log_rate import BURST, RATE
 from fleetgate.gateway.logs import Log
 from fleetgate.gateway.observe import (
     MAX_REPORTS,
@@ -27,7 +29,7 @@ from fleetgate.gateway.observe import (
     GatewayObserver,
     LinkObserver,
     LoggingBridge,
-    bridge_logging,
+    bridged_logging,
 )
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.settings import LogLevel
@@ -45,6 +47,7 @@ def _log(level: LogLevel = "debug") -> tuple[Log, io.StringIO]:
     return Log(level, stream), stream
 
 
+@pytest.mark.limit("gateway/observe.MAX_REPORTS")
 def test_reports_become_a_line_and_a_counter_and_are_muted_when_they_repeat() -> None:
     log, stream = _log()
     counters = Counters()
@@ -59,6 +62,27 @@ def test_reports_become_a_line_and_a_counter_and_are_muted_when_they_repeat() ->
     assert "note" not in lines[0]
     assert lines[MAX_REPORTS - 1]["note"] == "further ones are only counted"
     assert counters.snapshot() == {"frame_ignored": MAX_REPORTS + 30, "other": 1}
+
+
+def test_i9_links_that_break_in_a_loop_have_so_many_lines() -> None:
+    now = [0.0]
+    stream = io.StringIO()
+    observer = GatewayObserver(Log("debug", stream, clock=lambda: now[0]), Counters())
+    entry = observer.entry(ENTRY)
+    for at in range(3 * BURST):
+        now[0] = at / BURST  # three seconds in all
+        link = entry.up("1.2.3.4:5")
+        for _ in range(MAX_REPORTS + 1):
+            link.report("bad_frame", "kind 9", None)
+        entry.down("1.2.3.4:5", "a frame that is none")
+    lines = Counter(line["event"] for line in _lines(stream))
+    assert set(lines) == {"link_up", "link_report", "link_down"}
+    assert max(lines.values()) <= BURST + 3 * RATE
+    counts = observer.counters.snapshot()
+    assert counts["links_opened"] == 3 * BURST
+    assert counts["bad_frame"] == 3 * BURST * (MAX_REPORTS + 1)
+    left_out = 3 * BURST * (2 + MAX_REPORTS) - lines.total()
+    assert counts["log_lines_left_out"] == left_out
 
 
 def test_a_report_warns_unless_it_tells_what_went_well() -> None:
@@ -92,7 +116,7 @@ def test_a_fault_in_a_group_is_told_by_the_kind_of_what_was_raised() -> None:
     assert line["error"] == "KeyError"
 
 
-def test_dialling_again_is_said_once_for_each_reason() -> None:
+def test_fault_24_dialling_again_is_said_once_for_each_reason() -> None:
     log, stream = _log("info")
     counters = Counters()
     entry = EntryObserver(log, counters, ENTRY)
@@ -200,17 +224,16 @@ def test_a_flood_of_reports_is_a_few_lines() -> None:
     assert counters.snapshot() == {"handshake_failed": 1000}
 
 
-def test_the_bridge_takes_the_place_of_other_handlers() -> None:
+def test_the_bridge_takes_the_place_of_other_handlers_and_gives_it_back() -> None:
     log, stream = _log()
     root = logging.getLogger()
     before = root.handlers[:], root.level
-    try:
-        bridge_logging(log, Counters())
+    with bridged_logging(log, Counters()):
         logging.getLogger("x.y").warning("odd")
-        assert [line["logger"] for line in _lines(stream)] == ["x.y"]
         assert len(root.handlers) == 1
-    finally:
-        root.handlers[:], root.level = before
+    logging.getLogger("x.y").warning("even")
+    assert [line["note"] for line in _lines(stream)] == ["odd"]
+    assert (root.handlers, root.level) == before
 
 
 @pytest.mark.parametrize("protocol", ["agency", "iop", "kodelet", "rvbox"])

@@ -10,6 +10,7 @@ from fleetgate.gateway.places import (
     TcpPlace,
     UnixPlace,
     collide,
+    is_literal,
     place_of,
     resolve_address,
     resolve_path,
@@ -80,3 +81,22 @@ def test_paths_start_at_the_file_or_at_home(monkeypatch: pytest.MonkeyPatch) -> 
     assert resolve_address("unix:~/a", base) == "unix:/home/me/a"
     assert resolve_address("tcp://h:1", base) == "tcp://h:1"
     assert resolve_address("unix:", base) == "unix:"
+
+
+@pytest.mark.parametrize(
+    ("host", "literal"),
+    [
+        ("127.0.0.1", True),
+        ("10.1.2.3:80", True),
+        ("[::1]:80", True),
+        ("localhost", True),
+        ("LOCALHOST:80", True),
+        ("gw.example", False),
+        ("gw.example:80", False),
+        ("", False),
+        ("unix:/x", False),
+        ("127.0.0.1.evil.example", False),
+    ],
+)
+def test_a_host_that_is_an_address(host: str, literal: bool) -> None:
+    assert is_literal(host) is literal

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetgate.gateway.printable import PrintableStream, printable
+from fleetgate.gateway.printable import PrintableStream, escaped, printable
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,13 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
 
 def test_without_newlines_all_is_one_line() -> None:
     assert printable("a\nb\rc", newlines=False) == "a^Jb^Jc"
+
+
+@given(st.text())
+def test_json_without_them_says_the_same(text: str) -> None:
+    line = escaped(json.dumps({text: text}, ensure_ascii=False))
+    assert json.loads(line) == {text: text}
+    assert printable(line) == line
 
 
 @given(st.text())

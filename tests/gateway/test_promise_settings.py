@@ -5,7 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from fleetgate.gateway.promise import showing
 from fleetgate.gateway.promise_settings import Setting, named_in
+from fleetgate.gateway.registry import adapters
 
 
 @attrs.frozen
@@ -34,6 +36,16 @@ def test_of_two_holders_the_first_counts_and_what_is_no_settings_class_has_none(
     holders = {"none": None, "a": MADE, "b": _Settings(grace=1.0, needed=1)}
     assert [each.key for each in named_in(["grace"], holders)] == ["a.grace"]
     assert named_in(["grace"], {"none": None, "text": "grace"}) == ()
+
+
+def test_a_word_is_no_setting_for_having_the_name_of_one() -> None:
+    """`control = true` serves control clients, and weakens nothing that they are promised."""
+    edge = adapters(())["iop"].southbound.settings(control=True)
+    sentences = attrs.astuple(showing("iop", True))
+    found = [each.name for each in named_in(sentences, {"south.edge": edge})]
+    assert any("control client" in sentence for sentence in sentences)
+    assert "control" not in found
+    assert "cancel_on_disconnect" in found
 
 
 @pytest.mark.parametrize(

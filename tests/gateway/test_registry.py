@@ -56,26 +56,20 @@ async def test_journals_are_opened_by_their_url(tmp_path: Path) -> None:
                 pass
 
 
-def test_a_fake_imports_its_own_protocol_and_no_carriage_that_it_does_not_use(
-    tmp_path: Path,
+@pytest.mark.parametrize("facing", ["north", "south"])
+@pytest.mark.parametrize("protocol", BUILTIN)
+def test_a_side_that_was_loaded_imports_nothing_more_when_it_is_opened(
+    protocol: str, facing: str
 ) -> None:
-    words = ["agency-daemon", "--socket", str(tmp_path / "d" / "s")]
     program = (
-        "import sys; from fleetgate.gateway.fakes.cli import run\n"
-        f"assert run({words}) == 0\n"
-        "print(*sys.modules, file=sys.stderr)"
+        "import sys\n"
+        "from fleetgate.gateway.config_entries import side_of\n"
+        "from fleetgate.gateway.registry import builtin_adapter, load_side\n"
+        f"load_side({protocol!r}, {facing!r})\n"
+        "before = set(sys.modules)\n"
+        f"side = side_of(builtin_adapter({protocol!r}), {facing!r})\n"
+        "side.open(side.settings())\n"
+        "print(sorted(set(sys.modules) - before))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    modules = set(done.stderr.split())
-    assert "fleetgate.protocols.agency.northbound" in modules
-    assert {f"fleetgate.protocols.{name}" for name in BUILTIN} & modules == {
-        "fleetgate.protocols.agency"
-    }
-    others = {"trio_websocket", "trio_asyncio", "grpclib", "h2", "httpx"}
-    assert others & modules == set()
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, check=True)
+    assert done.stdout.strip() == b"[]"

@@ -17,6 +17,7 @@ from fleetgate.core.ids import Epoch, RunId, Seq, WorkerId
 from fleetgate.core.run import Run
 from fleetgate.core.testing import recorded
 from fleetgate.core.worker import InputKind, Liveness, ProviderReport, WorkerInfo, WorkerStatus
+from fleetgate.gateway.printable import printable
 from fleetgate.gateway.render import encode, event_line, plain, run_line, worker_line
 
 EVENTS = typing.get_args(e.Event)
@@ -80,6 +81,15 @@ def test_no_member_of_an_event_hides_a_member_of_the_line() -> None:
 def test_half_a_surrogate_pair_survives() -> None:
     line = event_line(_record(e.TextProduced("a\ud800b")))
     assert json.loads(encode(line))["text"] == "a\ud800b"
+
+
+def test_on_a_terminal_nothing_in_a_line_acts() -> None:
+    """JSON itself escapes C0 only, and U+009B begins an escape sequence as ESC [ does."""
+    text = "\x1b[2J\x7f\x9b2J\u202eltr\u2028\u2066 ä 漢"
+    line = encode(event_line(_record(e.TextProduced(text))))
+    assert printable(line.decode()) == line.decode()
+    assert json.loads(line)["text"] == text
+    assert "ä 漢" in line.decode()
 
 
 def test_plain_turns_views_and_tuples_into_dicts_and_lists() -> None:

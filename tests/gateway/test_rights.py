@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,14 +12,24 @@ import trio
 import trio.testing
 
 from fleetgate.core import commands as c
-from fleetgate.core.answers import Accepted, RunList
-from fleetgate.core.errors import Conflict, NotAllowed, Refusal, RunNotFound
-from fleetgate.core.events import Decision
+from fleetgate.core import events as e
+from fleetgate.core.answers import Accepted, RunList, WorkerList
+from fleetgate.core.errors import Conflict, NotAllowed, Refusal, RunNotFound, SessionNotFound
+from fleetgate.core.events import Decision, Outcome, Reason, RunState
 from fleetgate.core.hub import Hub
-from fleetgate.core.hub_testing import LINK, HandWorker, describe, start_run, started
-from fleetgate.core.ids import RunId, Seq
+from fleetgate.core.hub_testing import (
+    LINK,
+    HandWorker,
+    describe,
+    hub_on,
+    start_run,
+    started,
+    worker_info,
+)
+from fleetgate.core.ids import RunId, Seq, SessionId
+from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.config_entries import Entry, Grant, Secret
-from fleetgate.gateway.fakes.small import Small, open_small
+from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
 from fleetgate.gateway.followers import Followers
 from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.rights import ALL, Rights, rights_of
@@ -36,6 +46,7 @@ from fleetgate.transports.open import open_dialer
 
 ALICE, BOB = Rights("alice", every=False), Rights("bob", every=False)
 RUN = RunId(f"{LINK}/r")
+OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
 
 
 async def put(hub: Hub, rights: Rights, command: c.Command) -> object:
@@ -105,6 +116,120 @@ async def test_a_run_from_before_anybody_was_asked_is_everybodys(hub: Hub) -> No
     assert isinstance(await put(hub, BOB, c.CancelRun(run)), Accepted)
 
 
+def at(rights: Rights, link: str = LINK) -> Rights:
+    return attrs.evolve(rights, link=link)
+
+
+EVE = Rights("eve", every=True, link=LINK)
+
+
+def of_session(run: str, session: str, *, native: bool = False) -> c.StartRun:
+    named = {"resume": session} if native else {"session": SessionId(session)}
+    return start_run(run, attrs.evolve(start_run().spec, **named))
+
+
+async def begin_session(hub: Hub, rights: Rights) -> HandWorker:
+    """A session that is "ours" to us and "native" to its worker."""
+    worker = HandWorker(hub, worker_info())
+    await worker.join()
+    assert isinstance(await put(hub, rights, of_session("first", "ours")), Accepted)
+    run = RunId(f"{LINK}/first")
+    await trio.testing.wait_all_tasks_blocked()
+    worker.record(run, e.SessionOpened("native"), e.RunStarted())
+    await trio.testing.wait_all_tasks_blocked()
+    return worker
+
+
+INTO_A_SESSION = [
+    of_session("r", "ours"),
+    of_session("r", "native", native=True),
+    of_session("r", "native"),
+    of_session("r", "ours", native=True),
+    c.StartRunIf(of_session("r", "native", native=True), session_exists=True),
+    c.EndSession(SessionId("ours")),
+    c.ReadUsage(LINK, one=True, session=SessionId("native")),
+]
+
+
+@pytest.mark.parametrize("command", INTO_A_SESSION, ids=str)
+async def test_a_session_of_somebody_else_is_as_one_that_is_not_there(
+    command: Any, hub: Hub
+) -> None:
+    worker = await begin_session(hub, at(ALICE))
+    before = list(worker.port.orders)
+    for other in (at(BOB), at(ALICE, "elsewhere"), at(ALL, "elsewhere"), at(EVE, "elsewhere")):
+        refused = await put(hub, other, command)
+        assert isinstance(refused, SessionNotFound)
+        assert refused.message.startswith("no session has the id ")
+    await trio.testing.wait_all_tasks_blocked()
+    assert worker.port.orders == before
+    assert not (await describe(hub, RunId(f"{LINK}/first"))).canceling
+
+
+@pytest.mark.parametrize("who", [at(ALICE), EVE, at(ALL)], ids=["own", "overseer", "nobody asked"])
+async def test_a_session_goes_on_for_its_owner_and_who_sees_all(who: Rights, hub: Hub) -> None:
+    worker = await begin_session(hub, at(ALICE))
+    assert isinstance(await put(hub, who, of_session("r", "ours")), Accepted)
+    assert isinstance(await put(hub, at(ALICE), of_session("r2", "ours")), Accepted)
+    worker.record(RunId(f"{LINK}/first"), OK)
+    assert isinstance(await put(hub, who, c.EndSession(SessionId("ours"))), Accepted)
+
+
+async def test_a_session_that_is_just_beginning_is_its_first_runs(hub: Hub) -> None:
+    assert isinstance(await put(hub, at(ALICE), of_session("a", "ours")), Accepted)
+    assert isinstance(await put(hub, EVE, of_session("e", "ours")), Accepted)
+    assert isinstance(await put(hub, at(BOB), of_session("b", "ours")), SessionNotFound)
+    assert isinstance(await put(hub, at(ALICE), of_session("a2", "ours")), Accepted)
+
+
+async def test_a_session_has_its_owner_behind_a_restart() -> None:
+    async with open_memory_journal() as journal:
+        async with hub_on(journal) as hub:
+            await begin_session(hub, at(ALICE))
+        async with hub_on(journal) as hub:
+            refused = await put(hub, at(BOB), of_session("r", "native", native=True))
+            assert isinstance(refused, SessionNotFound)
+            own = await put(hub, at(ALICE), of_session("r", "native", native=True))
+            assert isinstance(own, Accepted)
+
+
+async def test_a_session_that_nobody_was_asked_for_is_everybodys(hub: Hub) -> None:
+    await begin_session(hub, at(ALL))
+    assert isinstance(await put(hub, at(BOB), of_session("r", "ours")), Accepted)
+
+
+async def test_who_has_no_name_may_do_nothing(hub: Hub) -> None:
+    nameless = rights_of(CERTIFIED, (), None)
+    await put(hub, ALL, start_run("r"))
+    for command in (*ABOUT_A_RUN, start_run("mine"), c.ListRuns(LINK), c.StopLink(LINK, DRAIN)):
+        assert isinstance(await put(hub, nameless, command), NotAllowed)
+    with pytest.raises(NotAllowed):
+        await nameless.check_run(hub, RUN)
+    assert isinstance(await put(hub, nameless, c.ListWorkers()), WorkerList), "workers ask, too"
+    assert not (await describe(hub, RUN)).canceling
+
+
+READER = Rights("ron", every=True, link=LINK, reads=True)
+LOOKS = (c.DescribeRun, c.ListRuns, c.ListWorkers, c.ProbeWorkers, c.ReadUsage)
+
+
+async def test_who_only_reads_sees_all_and_changes_nothing(hub: Hub) -> None:
+    await begin_session(hub, at(ALICE))
+    await put(hub, at(ALICE), start_run("r"))
+    listed = await put(hub, READER, c.ListRuns(LINK))
+    assert isinstance(listed, RunList)
+    assert len(listed.runs) == 2
+    before = await describe(hub, RUN)
+    changes = [each for each in (*ABOUT_A_RUN, *INTO_A_SESSION) if not isinstance(each, LOOKS)]
+    for command in (*changes, start_run("mine"), c.StopLink(LINK, DRAIN), c.LimitLink(LINK, 1)):
+        assert isinstance(await put(hub, READER, command), NotAllowed)
+    await READER.check_run(hub, RUN)
+    with pytest.raises(NotAllowed):
+        await READER.check_change(hub, RUN)
+    assert await describe(hub, RUN) == before
+
+
+DRAIN = c.StopMode.DRAIN
 ENTRY = Entry("north", "gui", "agency", "tls://h:1", True, None)
 CERTIFIED = attrs.evolve(ENTRY, tls=TlsFiles("c", "k", "ca"))
 NAMED = attrs.evolve(CERTIFIED, tokens=(Grant(Secret(env="T"), "bob"),))
@@ -112,13 +237,34 @@ NAMED = attrs.evolve(CERTIFIED, tokens=(Grant(Secret(env="T"), "bob"),))
 
 def test_who_one_is() -> None:
     names = ("host-7", "host-7.example")
-    assert rights_of(ENTRY, (), None) == ALL
-    assert rights_of(attrs.evolve(CERTIFIED, listens=False), names, None) == ALL
-    assert rights_of(CERTIFIED, names, None) == Rights("host-7", every=False)
-    assert rights_of(NAMED, names, "bob") == Rights("bob", every=False)
+    anybody = at(ALL, "gui")
+    assert rights_of(ENTRY, (), None) == anybody
+    assert rights_of(attrs.evolve(CERTIFIED, listens=False), names, None) == anybody
+    assert rights_of(CERTIFIED, names, None) == Rights("host-7", every=False, link="gui")
+    assert rights_of(NAMED, names, "bob") == Rights("bob", every=False, link="gui")
+    in_band = attrs.evolve(ENTRY, tokens=NAMED.tokens)
+    assert rights_of(in_band, (), None) == Rights("", every=False, link="gui")
     for overseers, every in ((("bob",), True), (("*",), True), (("host-7",), False), ((), False)):
         entry = attrs.evolve(NAMED, overseers=overseers)
-        assert rights_of(entry, names, "bob") == Rights("bob", every=every)
+        assert rights_of(entry, names, "bob") == Rights("bob", every, "gui")
+
+
+@pytest.mark.parametrize(
+    ("overseers", "readers", "every", "reads"),
+    [
+        ((), ("bob",), True, True),
+        ((), ("*",), True, True),
+        ((), ("eve",), False, False),
+        (("bob",), ("*",), True, False),
+        (("*",), ("bob",), True, True),
+        (("*",), ("eve",), True, False),
+    ],
+)
+def test_a_name_counts_more_than_whoever_is_let_in(
+    overseers: tuple[str, ...], readers: tuple[str, ...], every: bool, reads: bool
+) -> None:
+    entry = attrs.evolve(NAMED, overseers=overseers, readers=readers)
+    assert rights_of(entry, (), "bob") == Rights("bob", every, "gui", reads)
 
 
 # --- over whole links
@@ -126,13 +272,20 @@ def test_who_one_is() -> None:
 
 @pytest.fixture
 def tokens(monkeypatch: pytest.MonkeyPatch) -> tuple[Grant, ...]:
-    for name in ("alice", "bob", "eve"):
-        monkeypatch.setenv(f"{name}_token", f"secret of {name}")
-    return tuple(Grant(Secret(env=f"{name}_token"), name) for name in ("alice", "bob", "eve"))
+    names = ("alice", "bob", "eve", "ron")
+    for name in names:
+        monkeypatch.setenv(f"{name}_token", _key_of(name))
+    return tuple(Grant(Secret(env=f"{name}_token"), name) for name in names)
+
+
+def _key_of(who: str) -> str:
+    """A token of the form that agency has for its keys, too."""
+    return f"{who:-<32}"
 
 
 def _options(who: str, path: str = "/") -> Options:
-    headers = {"authorization": f"Bearer secret of {who}"}
+    key = _key_of(who)
+    headers = {"authorization": f"Bearer {key}", "sec-websocket-protocol": f"agency-proxy.{key}"}
     return Options(limit=1 << 20, path=path, headers=headers)
 
 
@@ -170,12 +323,13 @@ async def test_agency_clients_have_runs_of_their_own(tokens: tuple[Grant, ...]) 
     entry = Entry(
         "north", "gui", "agency", "memory:gate", True, agency.ADAPTER.northbound.settings()
     )
-    entry = attrs.evolve(entry, tokens=tokens, overseers=("eve",))
+    entry = attrs.evolve(entry, tokens=tokens, overseers=("eve",), readers=("ron",))
     async with (
         open_small(entry, "gw", "memory:", SeenHouse(), iop.ADAPTER.southbound.inputs),
         _client("alice") as alice,
         _client("bob") as bob,
         _client("eve") as eve,
+        _client("ron") as ron,
     ):
         start = wire.StartRun("r1", REQUEST, "k1")
         assert await alice.ask(start) == wire.Accepted()
@@ -186,7 +340,9 @@ async def test_agency_clients_have_runs_of_their_own(tokens: tuple[Grant, ...]) 
             assert refused == await bob.ask(attrs.evolve(message, run_id="none"))
             assert refused.code is wire.ErrorCode.NOT_FOUND
         assert (await bob.ask(start)).code is wire.ErrorCode.CONFLICT
-        for who in (alice, eve):
+        for message in (wire.StartRun("r2", REQUEST, "k"), wire.CancelRun("r1", "k2")):
+            assert "readers" in (await ron.ask(message)).message
+        for who in (alice, eve, ron):
             assert [run.run_id for run in (await who.ask(wire.ListRuns())).runs] == ["r1"]
         assert await eve.ask(wire.CancelRun("r1", "k3")) == wire.Accepted()
 
@@ -200,7 +356,7 @@ async def _call(who: str, method: str, message: w.ControlMessage) -> bytes:
 async def test_iop_control_clients_have_runs_of_their_own(tokens: tuple[Grant, ...]) -> None:
     settings = iop.ADAPTER.southbound.settings(control=True, controllers=("*",))
     entry = Entry("south", "gate", "iop", "memory:gate", True, settings)
-    entry = attrs.evolve(entry, tokens=tokens, overseers=("eve",))
+    entry = attrs.evolve(entry, tokens=tokens, overseers=("eve",), readers=("ron",))
 
     async def canceled(who: str, run: str) -> w.CancelResponse:
         return codec.decode(w.CancelResponse, await _call(who, "Cancel", w.CancelRequest(run)))
@@ -210,6 +366,9 @@ async def test_iop_control_clients_have_runs_of_their_own(tokens: tuple[Grant, .
         refused = await canceled("bob", "r1")
         assert refused.error is not None
         assert refused.error.code == "not_found"
+        refused = await canceled("ron", "r1")
+        assert refused.error is not None
+        assert "readers" in refused.error.message
         with pytest.raises((LinkBroken, trio.EndOfChannel)):
             await _call("bob", "Attach", w.AttachRequest("r1"))
         assert not (await describe(small.hub, run)).canceling
@@ -224,6 +383,16 @@ async def _started_by(small: Small, who: str) -> RunId:
     return run
 
 
+def putting(seen: list[object]) -> Callable[[Sequence[e.Recorded]], int]:
+    """A link that keeps what it is given."""
+
+    def deliver(batch: Sequence[e.Recorded]) -> int:
+        seen.extend(batch)
+        return len(batch)
+
+    return deliver
+
+
 async def test_nobody_follows_a_run_of_somebody_else(
     hub: Hub, worker: HandWorker, nursery: trio.Nursery
 ) -> None:
@@ -231,9 +400,32 @@ async def test_nobody_follows_a_run_of_somebody_else(
     for rights, sees in ((BOB, False), (ALICE, True)):
         seen: list[object] = []
         refused: list[Refusal] = []
-        follow = Followers(hub, Outbox(), seen.extend, refused.append, rights)
+        follow = Followers(hub, Outbox(), putting(seen), refused.append, rights)
         follow.follow(nursery, RUN, Seq(0))
         await trio.testing.wait_all_tasks_blocked()
         assert bool(seen) is sees
         assert [type(each) for each in refused] == ([] if sees else [RunNotFound])
     nursery.cancel_scope.cancel()
+
+
+async def test_an_agency_client_does_not_get_into_anothers_session(
+    tokens: tuple[Grant, ...],
+) -> None:
+    settings = agency.ADAPTER.northbound.settings()
+    entry = Entry("north", "gui", "agency", "memory:gate", True, settings, tokens=tokens)
+    inputs = agency.ADAPTER.southbound.inputs
+    async with (
+        open_small(entry, "gw", "memory:", SeenHouse(), inputs) as small,
+        _client("alice") as alice,
+        _client("bob") as bob,
+    ):
+        worker = HandWorker(small.hub, worker_info(pool=LOCAL))
+        await worker.join()
+        assert await alice.ask(wire.StartRun("r1", REQUEST, "k1")) == wire.Accepted()
+        await trio.testing.wait_all_tasks_blocked()
+        worker.record(RunId("gui/r1"), e.SessionOpened("of-alice"), e.RunStarted())
+        await trio.testing.wait_all_tasks_blocked()
+        into = attrs.evolve(REQUEST, resume_session_id="of-alice")
+        refused = await bob.ask(wire.StartRun("r2", into, "k2"))
+        assert refused.message == "agent run could not start: no session has the id of-alice"
+        assert await alice.ask(wire.StartRun("r3", into, "k3")) == wire.Accepted()

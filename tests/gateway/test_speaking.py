@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import events as e
@@ -11,6 +13,7 @@ from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.gateway.speaking import Speaker
 from fleetgate.gateway.testing import SeenLink
 from fleetgate.protocols import api
+from fleetgate.protocols.bulk import Bulk, Heard
 
 
 async def test_reports_go_together_and_before_anything_else() -> None:
@@ -39,6 +42,47 @@ async def test_reports_go_together_and_before_anything_else() -> None:
             assert times == [10 + int(text) for text in texts]
             assert kinds(stored)[-1] == "RunFinished"
         assert seen.reports == []
+
+
+async def test_what_comes_in_bulk_of_several_runs_goes_in_one_report_of_each() -> None:
+    async with open_memory_journal() as journal, hub_on(journal) as hub:
+        worker = HandWorker(hub, worker_info())
+        await worker.join()
+        speaker = Speaker(hub, SeenLink())
+        speaker.admitted(worker.info.id, worker.epoch)
+        reports: list[list[tuple[str, list[str]]]] = []
+
+        def record_all(_worker: Any, _epoch: Any, told: Any) -> list[RunId]:
+            reports.append(
+                [
+                    (run, [str(getattr(events[0], "text", "session")) for events, _, _ in heard])
+                    for run, heard in told
+                ]
+            )
+            return []
+
+        hub.record_all = record_all  # type: ignore[method-assign]
+        one, two = RunId("one"), RunId("two")
+
+        def said(text: str) -> Heard:
+            return (e.TextProduced(text),), None, None
+
+        speaker.hear(Bulk(3, {one: [said("1"), said("3")], two: [said("2")]}))
+        speaker.hear(Bulk(2, {two: [said("4")], one: [said("5")]}))
+        speaker.record(api.Record(one, (e.SessionOpened("s"),)))
+        speaker.hear(Bulk(2, {two: [said("6")], one: [said("7")]}))
+        speaker.record(api.Record(two, (e.SessionOpened("s"),)))
+        speaker.hear(Bulk(1, {two: [said("8")]}))
+        speaker.flush()
+        speaker.flush()
+        assert reports == [
+            [
+                ("one", ["1", "3", "5"]),
+                ("two", ["2", "4", "6"]),
+                ("one", ["session", "7"]),
+                ("two", ["session", "8"]),
+            ]
+        ]
 
 
 async def test_I7_whoever_was_not_admitted_or_is_fenced_is_not_heard() -> None:

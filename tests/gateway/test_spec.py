@@ -15,6 +15,9 @@ from fleetgate.gateway.spec import read_spec
 _SHA = hashlib.sha256(b"echo").digest()
 
 
+LONG = "timeout_ms: expected a number above 0, at most 1000000000000"
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -94,6 +97,7 @@ _CHOICE = "input: expected an object with one of prompt, line, argv, script, too
         ({}, "input: is missing"),
         ({"input": {}}, _CHOICE),
         ({"input": "hi"}, _CHOICE),
+        ({"input": {"promt": "x"}}, f"{_CHOICE}; promt: unknown key; did you mean prompt?"),
         (
             {"input": {"line": "x", "argv": ["y"]}},
             "input: expected one of line, argv, script, got line, argv",
@@ -112,7 +116,8 @@ _CHOICE = "input: expected an object with one of prompt, line, argv, script, too
         ),
         ({"input": {"line": "x", "env": {"A": 1}}}, "input.env.A: expected a string, got a number"),
         ({"input": {"prompt": "x", "modle": "m"}}, "input.modle: unknown key; did you mean model?"),
-        ({"input": {"prompt": "x"}, "timeout_ms": 0}, "timeout_ms: expected a number above 0"),
+        ({"input": {"prompt": "x"}, "timeout_ms": 0}, LONG),
+        ({"input": {"prompt": "x"}, "timeout_ms": 10**12 + 1}, LONG),
         (
             {"input": {"prompt": "x"}, "timeout_ms": True},
             "timeout_ms: expected a whole number, got a boolean",

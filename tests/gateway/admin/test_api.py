@@ -99,6 +99,7 @@ async def test_I6_a_repeated_start_and_a_repeated_key_change_nothing(
     assert (reply.status, reply.line["error"]["code"]) == (409, "conflict")
     for _ in range(2):
         await _ask(api, "POST", "v1|runs|admin/mine|input", {"text": "x", "key": "k"})
+    await wait_all_tasks_blocked()
     assert [order.number for order in worker.port.orders] == [0, 1]
 
 
@@ -228,6 +229,7 @@ async def test_what_is_not_there(api: Api, method: str, path: str, status: int, 
     assert (reply.status, reply.line["error"]["code"]) == (status, code)
 
 
+@pytest.mark.limit("gateway/admin/api.PAGE")
 @pytest.mark.parametrize(
     ("query", "message"),
     [

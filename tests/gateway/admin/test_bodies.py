@@ -86,6 +86,7 @@ def test_start() -> None:
     assert read_start({"input": {"prompt": "hi"}})[0] is None
 
 
+@pytest.mark.limit("gateway/admin/bodies.MAX_NAME")
 @pytest.mark.parametrize("name", ["", "a b", "x" * 129, "ä", "a\n"])
 def test_names_of_runs(name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:

@@ -15,6 +15,7 @@ import trio.testing
 from fleetgate.core import events as e
 from fleetgate.core.hub_testing import DONE, HandWorker
 from fleetgate.core.ids import RunId
+from fleetgate.gateway.admin import client as client_module
 from fleetgate.gateway.admin.api import Api
 from fleetgate.gateway.admin.client import (
     ANSWER_WITHIN,
@@ -132,6 +133,16 @@ async def test_a_stream_that_is_cut_says_so_behind_what_came() -> None:
             await anext(lines)
 
 
+async def test_a_stream_that_can_never_go_on_is_an_error_of_the_gateways() -> None:
+    line = b'{"error":{"code":"unavailable","message":"it is damaged"}}\n'
+    said = b'8\r\n{"a":1}\n\r\n%x\r\n%b\r\n0\r\n\r\n' % (len(line), line)
+    async with _answering(_saying(_CHUNKED + said)) as client, client.stream("/v1/x") as lines:
+        assert await anext(lines) == {"a": 1}
+        with pytest.raises(AdminError, match="it is damaged"):
+            await anext(lines)
+
+
+@pytest.mark.limit("gateway/admin/client.MAX_LINE")
 async def test_a_line_without_an_end_is_not_held_for_ever() -> None:
     size = MAX_LINE + (1 << 20)
     said = _CHUNKED + b"%x\r\n" % size + bytes(size) + b"\r\n0\r\n\r\n"
@@ -187,3 +198,15 @@ async def test_a_port_where_nobody_listens() -> None:
     await listener.aclose()
     with pytest.raises(Unreachable, match=r"nobody listens there\. Start one with"):
         await AdminClient(address).get("/v1/status")
+
+
+@pytest.mark.limit("gateway/admin/client.MAX_ANSWER")
+async def test_i9_an_answer_without_an_end_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = _CHUNKED + b"3e8\r\n{}" + b" " * 998 + b"\r\n0\r\n\r\n"
+    monkeypatch.setattr(client_module, "MAX_ANSWER", 1000)
+    async with _answering(_saying(said)) as client:
+        assert await client.get("/v1/status") == {}
+    monkeypatch.setattr(client_module, "MAX_ANSWER", 999)
+    async with _answering(_saying(said)) as client:
+        with pytest.raises(Unreachable):
+            await client.get("/v1/status")

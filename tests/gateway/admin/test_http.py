@@ -11,12 +11,14 @@ import pytest
 import trio
 import trio.testing
 
-from fleetgate.core.errors import RunNotFound
+from fleetgate.core.errors import RunNotFound, Unavailable
 from fleetgate.gateway.admin.http import (
     BODY_WITHIN,
+    CHUNK,
     HEAD_WITHIN,
     IDLE_FOR,
     MAX_BODY,
+    MAX_HEAD,
     SEND_WITHIN,
     Handler,
     HttpConnection,
@@ -182,13 +184,24 @@ async def test_i11_whatever_a_request_brings_about_ends_its_connection_only() ->
         assert [type(fault).__name__ for fault in faults] == ["LocalProtocolError"]
 
 
+@pytest.mark.limit("gateway/admin/http.MAX_BODY")
 async def test_a_body_over_the_limit_is_refused_before_it_is_held() -> None:
     async with _served(_echo) as peer:
-        head = b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: %d\r\n\r\n" % (MAX_BODY * 2)
+        head = b"POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n"
         await peer.stream.send_all(head)
         piece = bytes(1 << 20)
         for _ in range(MAX_BODY // len(piece) + 1):
-            await peer.stream.send_all(piece)
+            await peer.stream.send_all(b"%x\r\n%b\r\n" % (len(piece), piece))
+        status, _, body = await peer.answer()
+        assert (status, body["error"]["code"]) == (413, "too_large")
+        assert await peer.rest() == b""
+
+
+@pytest.mark.parametrize("size", [b"%d" % (MAX_BODY + 1), b"9" * 20])
+async def test_a_body_that_says_it_is_too_long_is_not_waited_for(size: bytes) -> None:
+    async with _served(_echo) as peer:
+        head = b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: %b\r\n\r\n" % size
+        await peer.stream.send_all(head)
         status, _, body = await peer.answer()
         assert (status, body["error"]["code"]) == (413, "too_large")
         assert await peer.rest() == b""
@@ -357,6 +370,26 @@ async def test_a_stream_that_is_refused_in_its_midst_is_cut_and_no_fault() -> No
         assert faults == []
 
 
+@pytest.mark.parametrize("lasting", [False, True])
+async def test_a_stream_that_can_never_go_on_says_so_and_ends(lasting: bool) -> None:
+    """Any other that is unavailable is cut: who asks again may be given what comes next."""
+
+    async def half(request: Request) -> Stream:
+        async def write(send: Send) -> None:
+            await send(b"{}\n")
+            raise Unavailable("it is damaged: do so", lasting=lasting)
+
+        return Stream(write)
+
+    faults: list[Exception] = []
+    async with _served(half, faults) as peer:
+        await peer.ask(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n")
+        line = b'{"error":{"code":"unavailable","message":"it is damaged: do so"}}\n'
+        end = b"%x\r\n%b\r\n0\r\n\r\n" % (len(line), line) if lasting else b""
+        assert await peer.rest() == b"3\r\n{}\n\r\n" + end
+        assert faults == []
+
+
 async def test_a_stream_that_fails_has_no_end_that_looks_like_one() -> None:
     async def half(request: Request) -> Stream:
         async def write(send: Send) -> None:
@@ -388,3 +421,23 @@ async def test_a_peer_that_reads_nothing_loses_its_stream(
         start = trio.current_time()
         await HttpConnection(ours, endless, lambda fault: None).serve()
         assert trio.current_time() - start == SEND_WITHIN
+
+
+@pytest.mark.limit("gateway/admin/http.MAX_HEAD", "gateway/admin/http.CHUNK")
+async def test_i9_a_head_over_the_limit_is_refused_and_read_no_further() -> None:
+    ours, theirs = trio.testing.memory_stream_pair()
+    asked: list[int | None] = []
+    read = ours.receive_stream.receive_some
+
+    async def noted(most: int | None = None) -> bytes | bytearray:
+        asked.append(most)
+        return await read(most)
+
+    ours.receive_stream.receive_some = noted  # type: ignore[method-assign]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(HttpConnection(ours, _echo, lambda fault: None).serve)
+        await theirs.send_all(b"GET / HTTP/1.1\r\nx: " + b"y" * (MAX_HEAD + CHUNK))
+        answer = await Peer(theirs).answer()
+        assert answer[0] in (400, 431)
+        await theirs.aclose()
+    assert set(asked) == {CHUNK}

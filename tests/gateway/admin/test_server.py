@@ -52,6 +52,7 @@ async def test_connections_that_ask_nothing_keep_nobody_out(server: AdminServer)
         await stream.aclose()
 
 
+@pytest.mark.limit("gateway/admin/server.MAX_CONNECTIONS")
 async def test_where_all_have_asked_the_new_one_is_told_so_and_closed(tmp_path: Path) -> None:
     async def stream_forever(request: Request) -> Stream:
         async def write(send: Send) -> None:

@@ -84,6 +84,44 @@ def test_an_export_has_runs_and_events_and_nothing_that_was_given(
     assert "hunter2" not in out
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM events WHERE place & 3 = 3",
+        "DELETE FROM events",
+        "DELETE FROM specs",
+        "UPDATE runs SET last_seq = 4",
+    ],
+)
+def test_an_export_says_that_it_is_not_whole(path: Path, capsys: Captured, damage: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(damage)
+    assert main(["journal", "export", str(path)]) == 1
+    said = capsys.readouterr()
+    assert f"1 runs of {path} are not there, or not whole; verify says which" in said.err
+    assert json.loads(said.out.splitlines()[0])["record"] == "journal"
+    assert main(["journal", "verify", str(path)]) == 1
+
+
+def test_an_export_gives_no_event_the_number_of_another(path: Path, capsys: Captured) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM events WHERE place & 3 = 2")
+    assert main(["journal", "export", str(path)]) == 1
+    said = capsys.readouterr()
+    assert "holds a damaged record; verify says which" in said.err
+    assert all(json.loads(line)["record"] != "event" for line in said.out.splitlines())
+
+
+def test_by_a_symbolic_link(path: Path, capsys: Captured) -> None:
+    link = path.with_name("link.db")
+    link.symlink_to(path)
+    with locked(path):
+        assert main(["journal", "verify", str(link)]) == 1
+    assert "in use by process" in capsys.readouterr().err
+    assert main(["journal", "verify", str(link)]) == 0
+    assert main(["journal", "compact", str(link), "--json"]) == 0
+
+
 def test_compacting(path: Path, capsys: Captured) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("CREATE TABLE large AS SELECT zeroblob(1000000)")

@@ -124,6 +124,7 @@ async def test_send_says_what_became_of_the_run_where_json_is_wanted(
     assert await _given(worker, 2) == c.CloseInput(run)
 
 
+@pytest.mark.limit("gateway/commands/operate.MAX_INPUT")
 async def test_sending_nothing_or_too_much(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -102,6 +102,7 @@ def test_json_is_every_event() -> None:
     assert [json.loads(line) for line in out.getvalue().splitlines()] == lines
 
 
+@pytest.mark.limit("gateway/commands/printing.MAX_DETAIL")
 @pytest.mark.parametrize(
     ("event", "words"),
     [
@@ -113,6 +114,11 @@ def test_json_is_every_event() -> None:
         (
             e.ApprovalRequested("a1", "Bash"),
             "waits for an approval: Bash (answer with: gateway approve admin/r a1)",
+        ),
+        (
+            e.ApprovalRequested("--all; rm -rf ~", "Bash"),
+            "waits for an approval: Bash "
+            "(answer with: gateway approve -- admin/r '--all; rm -rf ~')",
         ),
         (e.Diagnosed("odd"), "note: odd"),
         (e.GapFound(3, 5, "pruned"), "events 3 to 5 are gone: pruned"),

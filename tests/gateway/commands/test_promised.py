@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import product
+from pathlib import Path
 
 import attrs
+import pytest
 
 from fleetgate.gateway.commands.promised import NOT_MEASURED, route_line, told
 from fleetgate.gateway.config import parse
@@ -74,3 +77,55 @@ def test_as_json() -> None:
     assert set(gui["losses"]) == {"events", "orders", "requests"}
     assert "SendInput" in gui["losses"]["orders"]["dropped"]
     assert (admin["from"], admin["losses"]) == ("admin", None)
+
+
+NORTH = {
+    "agency": 'listen = "unix:/run/gui"',
+    "iop": 'connect = "tcp://127.0.0.1:2"',
+    "kodelet": 'connect = "ws://127.0.0.1:2"\nworkspace = "/srv/work"',
+    "rvbox": 'connect = "ws://127.0.0.1:2"',
+}
+SOUTH = {
+    "agency": 'connect = "unix:/run/daemon"',
+    "iop": 'listen = "tcp://127.0.0.1:1"',
+    "kodelet": 'listen = "ws://127.0.0.1:1"',
+    "rvbox": 'listen = "ws://127.0.0.1:1"',
+}
+PAGE = " ".join((Path(__file__).parents[3] / "docs" / "guarantees.md").read_text().split())
+
+
+@pytest.mark.parametrize("journal", ["sqlite:j.db", "memory:"])
+@pytest.mark.parametrize(("north", "south"), list(product(NORTH, SOUTH)))
+def test_check_says_of_every_pair_and_journal_what_the_guarantees_page_says(
+    north: str, south: str, journal: str
+) -> None:
+    known = adapters()
+    text = (
+        f'[gateway]\njournal = "{journal}"\n'
+        f'[[north]]\nname = "asks"\nprotocol = "{north}"\n{NORTH[north]}\n'
+        f'[[south]]\nname = "does"\nprotocol = "{south}"\n{SOUTH[south]}\n'
+        '[[route]]\nfrom = "asks"\nto = "does"\n'
+    )
+    config = parse(text, "gw.toml", known)
+    said: dict[str, dict[str, str]] = {"": {}}
+    part = ""
+    for line in told(words_of(config, config.routes[0], known)):
+        if line.startswith("   with "):
+            part = line.strip(" :")
+            said[part] = {}
+        elif line.startswith("     "):
+            names, _, words = line.strip().partition(": ")
+            said[part] |= dict.fromkeys(names.split(", "), words)
+    general, workers, controllers = said.values()
+    assert list(said)[1:] == ["with workers of does", "with controllers of asks"]
+    durable = journal != "memory:"
+    assert general["order"] == ORDER
+    for words, made in ((workers, promise(south, durable)), (controllers, showing(north, durable))):
+        for name, sentence in attrs.asdict(made).items():
+            assert words[name.replace("_", " ")] == sentence
+            assert sentence in PAGE
+    for what in ("events converted", "events dropped", "orders converted", "orders dropped"):
+        assert controllers[what]
+    forgotten = "forgotten with the journal in memory"
+    for words in (workers, controllers):
+        assert (forgotten in words["gateway restarted"]) is not durable

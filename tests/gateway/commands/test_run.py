@@ -17,6 +17,8 @@ import trio
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.errors import Unavailable
+from fleetgate.core.follow import Follower
 from fleetgate.core.hub import Hub
 from fleetgate.core.hub_testing import CANCELED, DONE, HandWorker, describe
 from fleetgate.core.ids import RunId
@@ -70,6 +72,7 @@ def test_how_it_is_run() -> None:
     }
 
 
+@pytest.mark.limit("gateway/commands/run.MAX_STDIN")
 def test_standard_input_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
     assert _body("--stdin", "--", "cat")["input"]["stdin_base64"] == "/w=="
@@ -175,6 +178,21 @@ async def test_refused_and_unreachable_are_not_mistaken_for_the_runs_own_end(
         code, _, err = await _ended(process)
     assert code == 125
     assert b"no gateway answers" in err
+
+
+async def test_a_run_that_cannot_be_followed_is_not_one_that_was_not_started(
+    admin: str, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where its record is damaged: a script that is told 125 starts it once more."""
+
+    async def damaged(follower: Follower) -> object:
+        raise Unavailable("its record is damaged", lasting=True)
+
+    monkeypatch.setattr(Follower, "__anext__", damaged)
+    async with _program(admin, "--prompt", "x") as process:
+        code, _, err = await _ended(process)
+    assert code == 126
+    assert err == b"gateway: its record is damaged (unavailable)\n"
 
 
 async def test_an_interrupt_cancels_the_run_and_its_end_is_waited_for(

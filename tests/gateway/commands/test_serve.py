@@ -12,13 +12,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from fleetgate.gateway.admin.client import AdminClient, AdminError, Lines
 from fleetgate.gateway.cli import main
+from fleetgate.gateway.commands.serve import _link_line
+from fleetgate.gateway.registry import BUILTIN
+from fleetgate.transports.memory import memory_link_pair
 
 PROGRAM = (sys.executable, "-m", "fleetgate.gateway.cli", "serve", "--config")
 
@@ -76,6 +81,42 @@ async def _serving(config: Path, program: tuple[str, ...] = PROGRAM) -> AsyncIte
             process.terminate()
 
 
+LISTING = """
+import json, sys
+from fleetgate.gateway.cli import main
+code = main(sys.argv[1:])
+print(json.dumps({"event": "modules", "names": sorted(sys.modules)}), file=sys.stderr)
+sys.exit(code)
+"""
+"""The program, which names at its end what it has imported."""
+
+
+async def test_a_gateway_imports_the_protocols_that_its_config_names_and_no_other(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "gw.toml"
+    config.write_text(CONFIG)
+    program = (sys.executable, "-P", "-c", LISTING, "serve", "--config")
+    async with _serving(config, program) as served:
+        await served.said("gateway_ready")
+        served.process.terminate()
+        names = set((await served.said("modules"))["names"])
+    protocols = {f"fleetgate.protocols.{each}" for each in BUILTIN}
+    assert protocols & names == {"fleetgate.protocols.rvbox"}
+    assert "fleetgate.protocols.rvbox.southbound" in names
+    heavy = {
+        *("asyncio", "grpclib", "httpx", "rich", "structlog", "trio_asyncio"),
+        *(
+            "trio_websocket",
+            "fleetgate.gateway.fakes",
+            "fleetgate.gateway.local",
+            "fleetgate.gateway.fidelity",
+        ),
+        "fleetgate.protocols.rvbox.northbound",
+    }
+    assert heavy & names == set()
+
+
 @pytest.fixture
 async def served(tmp_path: Path) -> AsyncIterator[Served]:
     config = tmp_path / "gw.toml"
@@ -95,6 +136,23 @@ async def test_it_says_what_it_does_and_answers(served: Served) -> None:
     assert (entry["entry"], entry["facing"], entry["protocol"]) == ("hosts", "south", "rvbox")
     assert (entry["listens"], entry["links"]) == (True, [])
     assert (await served.admin.get("/v1/workers"))["workers"] == []
+
+
+async def test_fault_14_a_link_is_shown_with_its_last_byte_each_way(
+    autojump_clock: MockClock,
+) -> None:
+    near, far = memory_link_pair(limit=100)
+    driver: Any = SimpleNamespace(link=near, worker="hosts/h")
+    line = _link_line(driver)
+    assert (line["silent"], line["quiet"]) == (None, None)
+    await near.send(b"out")
+    await trio.sleep(7)
+    await far.send(b"in")
+    await near.receive()
+    await trio.sleep(3)
+    line = _link_line(driver)
+    assert (line["silent"], line["quiet"]) == (3, 10)
+    assert (line["worker"], line["frames_in"], line["frames_out"]) == ("hosts/h", 1, 1)
 
 
 async def test_local_pools_need_no_journal_on_disk_and_are_among_the_entries(
