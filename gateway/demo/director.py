@@ -24,7 +24,8 @@ PATIENCE: Final = 30.0
 """Seconds to wait for any one thing; the longest takes some six."""
 
 LOG_LINES: Final = 8
-"""Lines of a log that are shown where its process ended by itself."""
+"""Lines of a log that are shown where its process ended by itself: its last, and as many before
+them that speak of an error."""
 
 
 class DemoFailed(Exception):
@@ -59,9 +60,10 @@ class News:
 
 def last_words(root: Path, child: Child) -> DemoFailed:
     """What a process had to say that ended by itself."""
-    log = root / f"{child.name}.log"
-    tail = "".join(log.read_text(errors="replace").splitlines(keepends=True)[-LOG_LINES:])
-    return DemoFailed(f"the {child.name} ended by itself; its last words:\n{tail.rstrip()}")
+    lines = (root / f"{child.name}.log").read_text(errors="replace").splitlines()
+    errors = [line for line in lines[:-LOG_LINES] if '"level": "error"' in line]
+    said = "\n".join(errors[-LOG_LINES:] + lines[-LOG_LINES:])
+    return DemoFailed(f"the {child.name} ended by itself; its last words:\n{said}")
 
 
 def say_why(group: BaseExceptionGroup[DemoFailed]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import tempfile
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +47,11 @@ adapt.prompt = {{ argv = ["sh", "-c", "{{prompt}}"] }}
 LONGEST: Final = 60
 """Bytes of a directory for temporary files. A socket's path may have 107, and some forty of
 them are ours."""
+
+LOWEST: Final = 10_000
+"""Ports below it have services of their own."""
+USUALLY_HANDED_OUT: Final = 32_768
+"""Linux gives ports from here on to whoever asks for any; other systems begin above it."""
 
 
 @attrs.frozen(slots=True)
@@ -97,8 +104,27 @@ def set_stage() -> Stage:
 
 
 def free_port() -> int:
-    """A port that was free a moment ago. It is needed beforehand: the host must find the
-    gateway at the same place after the restart."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """One of `free_ports`."""
+    (port,) = free_ports(1)
+    return port
+
+
+def free_ports(count: int) -> list[int]:
+    """Different ports that were free a moment ago. They are needed beforehand: peers must find
+    the gateway at the same place after the restart. No outgoing connection and nobody who asks
+    for any free port is given one of them while the gateway is away."""
+    ports: list[int] = []
+    with ExitStack() as held:
+        while len(ports) < count:
+            probe = held.enter_context(socket.socket())
+            with suppress(OSError):
+                probe.bind(("127.0.0.1", random.SystemRandom().randrange(LOWEST, _handed_out())))
+                ports.append(int(probe.getsockname()[1]))
+    return ports
+
+
+def _handed_out() -> int:
+    """The lowest port that the system gives to whoever asks for any."""
+    known = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first = int(known.read_text().split()[0]) if known.exists() else USUALLY_HANDED_OUT
+    return first if first > LOWEST else USUALLY_HANDED_OUT

@@ -9,7 +9,7 @@ import attrs
 
 from fleetgate.gateway.demo.every.scenes import script
 from fleetgate.gateway.demo.every.speakers import PAIRS, SPEAKERS, Pair, Speaker
-from fleetgate.gateway.demo.stage import free_port, set_root
+from fleetgate.gateway.demo.stage import free_ports, set_root
 
 
 @attrs.frozen(slots=True)
@@ -82,12 +82,17 @@ def _table(kind: str, name: str, protocol: str, entry: str) -> str:
 def set_every_stage() -> EveryStage:
     """Make the directory, with what has to be in it."""
     root = set_root()
-    places: dict[str, str] = {}
-    ends = {speaker.protocol: speaker for speaker in SPEAKERS}
-    ends |= {pair.name: pair.north for pair in PAIRS}
-    for name, speaker in ends.items():
-        port = None if speaker.sockets else free_port()
-        places[name] = str(root / name / "s") if port is None else f"127.0.0.1:{port}"
-    stage = EveryStage(root, places)
+    stage = EveryStage(root, places_in(root))
     stage.write()
     return stage
+
+
+def places_in(root: Path) -> dict[str, str]:
+    """Where the two sides of each link meet, by the names of entries."""
+    ends = {speaker.protocol: speaker for speaker in SPEAKERS}
+    ends |= {pair.name: pair.north for pair in PAIRS}
+    ports = iter(free_ports(sum(not speaker.sockets for speaker in ends.values())))
+    return {
+        name: str(root / name / "s") if speaker.sockets else f"127.0.0.1:{next(ports)}"
+        for name, speaker in ends.items()
+    }
