@@ -43,9 +43,11 @@ async def test_a_bridge_tells_where_its_time_goes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("north", PROTOCOLS)
 async def test_each_pair_carries_each_text(north: str, south: str, tmp_path: Path) -> None:
     sample = await trial.run_pair(Kind.BRIDGE, north, south, Work(2, 40, 64), tmp_path)
-    # A controller that is shown snapshots may see the last of them only.
-    least = 64 if north == south == "kodelet" else 40 * 64
-    assert least <= sample.arrived <= 40 * 64
+    # A controller that is shown snapshots may see the last of them only. And a worker that shows
+    # each text alone has a result which is no more than the last of them: it is shown behind all.
+    snapshots = north == south == "kodelet"
+    least, most = (64, 42 * 64) if snapshots else (40 * 64, 40 * 64)
+    assert least <= sample.arrived <= most
 
 
 async def test_a_subject_that_cannot_start_fails_the_trial_and_says_why(
