@@ -63,9 +63,14 @@ def run(arguments: Namespace) -> int:
             code = trio.run(_recorded, work, arguments.record, known, log)
     except (*_LOCAL, BaseExceptionGroup) as error:
         return _failed(log, unwrapped(error))
-    log.say(Said.GATEWAY_STOPPED)
+    if code:
+        log.say(Said.GATEWAY_FAILED, reason=_UNSTARTED)
+    else:
+        log.say(Said.GATEWAY_STOPPED)
     return code
 
+
+_UNSTARTED: Final = "an entry cannot start; entry_failed, further up, says which one and why"
 
 _LOCAL: Final = (JournalError, LinkError, AddressError, CannotRecord)
 

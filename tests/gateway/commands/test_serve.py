@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from base64 import b64decode
@@ -345,6 +346,27 @@ async def test_a_taken_admin_socket_is_said(served: Served) -> None:
     assert last["event"] == "gateway_failed"
     assert "already listening" in last["reason"]
     assert (await served.admin.get("/v1/status"))["name"] == "gw"
+
+
+async def test_an_entry_that_cannot_listen_is_the_end_and_the_last_line_says_where_to_look(
+    tmp_path: Path,
+) -> None:
+    with socket.socket() as in_the_way:
+        in_the_way.bind(("127.0.0.1", 0))
+        in_the_way.listen()
+        taken = f"127.0.0.1:{in_the_way.getsockname()[1]}"
+        config = tmp_path / "gateway.toml"
+        config.write_text(
+            '[gateway]\nname = "gw"\njournal = "memory:"\n[[south]]\nname = "hosts"\n'
+            f'protocol = "rvbox"\nlisten = "ws://{taken}/agent"\n'
+        )
+        ended = await trio.run_process([*PROGRAM, str(config)], check=False, capture_stderr=True)
+    assert ended.returncode == 1
+    *before, last = [json.loads(line) for line in (ended.stderr or b"").splitlines()]
+    assert (last["event"], last["level"]) == ("gateway_failed", "error")
+    assert "entry_failed" in last["reason"]
+    (why,) = (line["reason"] for line in before if line["event"] == "entry_failed")
+    assert f"cannot listen at ws://{taken}" in why
 
 
 def test_a_file_that_cannot_be_served_is_said_before_anything_is_bound(
