@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import trio
 
@@ -16,6 +16,9 @@ from fleetgate.protocols.explaining import Speaker
 from fleetgate.transports.api import Link, LinkError
 
 AnyPeer = TypeVar("AnyPeer", bound=Peer)
+
+NO_DIAL: Final = 5.0
+"""Seconds in which a peer that must not dial again does not: longer than its first pauses."""
 
 
 class Target(Protocol):
@@ -112,6 +115,15 @@ class Attempt:
             raise Unmet(f"a link to {self.target.address}", str(error)) from None
         self.seen.add(self._links, not self.target_dials, "the link is up", note=True)
         return kind(link, self.seen, self.patience, self.shower(), self._links)
+
+    async def expect_no_dial(self) -> None:
+        """A target that dials must not do so any more."""
+        await trio.sleep(NO_DIAL)
+        try:
+            await self.target.link(self.stack, 0)
+        except Unmet:
+            return
+        raise Unmet("that it does not dial again", "it has")
 
     async def raw(self) -> RawPeer:
         """A new byte stream to the target.

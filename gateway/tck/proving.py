@@ -22,6 +22,7 @@ from fleetgate.gateway.fakes.small import LOCAL, Small, open_small
 from fleetgate.gateway.local.script import Script
 from fleetgate.gateway.local.script_play import Stage
 from fleetgate.gateway.local.worker import LocalSettings, LocalWorker
+from fleetgate.gateway.tck.attempt import Target
 from fleetgate.gateway.tck.peer import Skipped
 from fleetgate.gateway.tck.requirement import Topic
 from fleetgate.gateway.tck.runner import Result, Runner, Verdict
@@ -74,11 +75,12 @@ async def open_worker(
     state: Path,
     tools: Mapping[str, Tool] = NOTHING,
     connect: Callable[[Any], Connection] | None = None,
+    most: int = 100,
 ) -> AsyncGenerator[Small, None]:
-    """A fake whose worker plays a script, and tools, at its entry's address."""
+    """A fake whose worker plays a script, and tools, at its entry's address: `most` at once."""
     inputs = frozenset(InputKind)
     async with open_small(entry, "tck", "memory:", SeenHouse(), inputs, connect=connect) as small:
-        id, settings = WorkerId(f"{LOCAL}/fake"), LocalSettings(state, 100)
+        id, settings = WorkerId(f"{LOCAL}/fake"), LocalSettings(state, most)
         played = Played(Stage(script), tools)
         worker = LocalWorker(id, LOCAL, small.hub, settings, SeenLink(), played)
         await small.nursery.start(worker.serve)
@@ -161,6 +163,32 @@ async def check_nobody_passes(runner: Runner, answers: Sequence[bytes]) -> None:
             if passed:
                 raise AssertionError(f"{target} met {passed}")
         nursery.cancel_scope.cancel()
+
+
+class Unasked:
+    """A target that is right, which whoever runs the kit can only have asked for `able`."""
+
+    def __init__(self, target: Target, *able: str) -> None:
+        self._target = target
+        self._able = able
+        self.address = target.address
+        self.link, self.stream, self.refuse = target.link, target.stream, target.refuse
+
+    async def want(self, what: str, **details: str) -> bool:
+        """As the target has it, or not at all."""
+        return what in self._able and await self._target.want(what, **details)
+
+
+async def check_nobody_asks(runner: Runner, *able: str) -> set[str]:
+    """At a target that is right, and asked for `able` only, nothing must fail; what is skipped."""
+    whole = runner.target
+    runner.target = Unasked(whole, *able)
+    results = await try_all(runner)
+    runner.target = whole
+    failed = {id: r.reason for id, r in results.items() if r.verdict is Verdict.FAIL}
+    if failed:
+        raise AssertionError(f"these failed, and nobody had asked: {failed}")
+    return {id for id, r in results.items() if r.verdict is Verdict.SKIP}
 
 
 def check_mutants(topic: Topic, mutants: Mutants) -> None:

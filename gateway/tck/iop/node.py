@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import attrs
-import trio
 
 from fleetgate.gateway.tck.attempt import Attempt
 from fleetgate.gateway.tck.iop.talk import (
@@ -25,9 +24,6 @@ ALIAS: Final = "tck"
 """Who the node is told that it is."""
 
 CONFIG: Final = w.NodeConfigPayload()
-
-NO_DIAL: Final = 5.0
-"""Seconds in which a node that must not dial again does not: longer than its first pauses."""
 
 
 def _given(default: Any, words: str) -> Any:
@@ -145,12 +141,3 @@ class NodeAttempt(Attempt):
         """Have a run ended."""
         await edge.say(w.CancelRequest(request.run_id))
         await edge.events(request.run_id)
-
-    async def expect_no_dial(self) -> None:
-        """It must not dial any more."""
-        await trio.sleep(NO_DIAL)
-        try:
-            await self.target.link(self.stack, 0)
-        except Unmet:
-            return
-        raise Unmet("that it does not dial again", "it has")

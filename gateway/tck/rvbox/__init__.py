@@ -9,9 +9,12 @@ from fleetgate.gateway.tck.requirement import Kit
 from fleetgate.gateway.tck.rvbox import (
     client_commands,
     client_control,
+    client_dialling,
     client_keeping,
+    client_scripts,
     client_session,
     server_commands,
+    server_keeping,
     server_session,
 )
 from fleetgate.gateway.tck.rvbox.client import ServerAttempt, ServerGiven
@@ -31,6 +34,8 @@ _CLIENT: Final = Kit(
         client_commands.TOPIC,
         client_control.TOPIC,
         client_keeping.TOPIC,
+        client_scripts.TOPIC,
+        client_dialling.TOPIC,
     ),
 )
 
@@ -42,7 +47,7 @@ _SERVER: Final = Kit(
     options=carried_to_servers,
     given=ServerGiven,
     attempt=ServerAttempt,
-    topics=(server_session.TOPIC, server_commands.TOPIC),
+    topics=(server_session.TOPIC, server_commands.TOPIC, server_keeping.TOPIC),
     wants=("run", "cancel", "send"),
 )
 

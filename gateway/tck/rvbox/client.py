@@ -10,7 +10,7 @@ import attrs
 
 from fleetgate.gateway.tck.attempt import Attempt
 from fleetgate.gateway.tck.peer import Skipped, Unmet
-from fleetgate.gateway.tck.rvbox.talk import V1, EnvelopePeer, new_uuid, options
+from fleetgate.gateway.tck.rvbox.talk import V1, EnvelopePeer, Message, new_uuid, options
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.transports.api import Options
@@ -127,13 +127,23 @@ class ServerAttempt(Attempt):
         Raises: `Skipped` where nobody could ask it, and nothing came.
         """
         details = {"name": new_uuid(), "line": self.given.line, "client": hello.client_id}
-        able = await self.want("run", **details)
+        return await self.asked(client, w.CommandDispatch, "run", **details)
+
+    async def asked(
+        self, client: Client, kind: type[Message], want: str, /, **details: str
+    ) -> Message:
+        """Have the server asked for something; the payload that comes of it.
+
+        Raises: `Skipped` where nobody could ask it, and nothing came.
+        """
+        able = await self.want(want, **details)
         try:
-            return await client.until(w.CommandDispatch, lambda _: True)
+            return await client.until(kind, lambda _: True)
         except Unmet as unmet:
             if able:
                 raise
-            raise Skipped(f"it needs a server that starts runs: give --on run; {unmet}") from None
+            text = f"it needs a server that is asked to: give --on {want}; {unmet}"
+            raise Skipped(text) from None
 
     async def running(
         self, hello: w.ClientHello | None = None

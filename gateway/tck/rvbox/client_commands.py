@@ -8,15 +8,12 @@ from typing import Any, Final
 
 from fleetgate.gateway.tck.peer import Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Topic
-from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, expect_exit, runs
+from fleetgate.gateway.tck.rvbox.host import MOST, HostAttempt, Lifecycle, expect_exit, runs
 from fleetgate.gateway.tck.rvbox.talk import digest, expect_code
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
 TOPIC: Final = Topic("commands")
-
-MOST: Final = 1000
-"""Commands with which a host is filled: a larger one is not."""
 
 SECOND: Final = 1_000_000_000
 

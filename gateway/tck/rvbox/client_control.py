@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from fleetgate.gateway.tck.peer import Unmet
+from fleetgate.gateway.tck.peer import Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Topic
-from fleetgate.gateway.tck.rvbox.host import HostAttempt, Lifecycle, expect_exit
-from fleetgate.gateway.tck.rvbox.talk import VIOLATION, new_uuid
+from fleetgate.gateway.tck.rvbox.host import (
+    MOST,
+    HostAttempt,
+    Lifecycle,
+    Server,
+    expect_exit,
+    runs,
+)
+from fleetgate.gateway.tck.rvbox.talk import VIOLATION, digest, new_uuid
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
@@ -154,3 +161,79 @@ async def shut(kit: HostAttempt) -> None:
     await server.say(w.StdinWrite(dispatch.issue_uuid, 1, b"x"))
     await server.expect_report(Code.INVALID_ARGUMENT, dispatch.issue_uuid)
     await server.settle()
+
+
+@TOPIC.must(
+    "RVBOX-C-055",
+    given="a command with open_stdin",
+    when="its input is closed by write 1, and then 1 and 2 come",
+    expect="nothing for the repeat, AgentError INVALID_ARGUMENT about the other, and the session "
+    "goes on",
+    source="rvbox 1, Commands: Stdin; Further rules, Stdin",
+)
+async def behind_the_close(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    dispatch = await kit.holding(server, open_stdin=True)
+    uuid = dispatch.issue_uuid
+    await server.say(w.CloseStdin(uuid, 1))
+    await server.settle()
+    await server.say(w.CloseStdin(uuid, 1), w.StdinWrite(uuid, 1, b"x"))
+    if any(isinstance(heard, w.AgentError) for heard in await server.settle()):
+        raise Unmet("nothing for the repeat", f"{server.last[:300]} came")
+    await server.say(w.StdinWrite(uuid, 2, b"x"))
+    await server.expect_report(Code.INVALID_ARGUMENT, uuid)
+    await server.settle()
+
+
+async def _expect_canceled(server: Server, dispatch: w.CommandDispatch) -> None:
+    """Its exit must be the next that happens to it, but for what was under way."""
+    while True:
+        event = await server.event(dispatch)
+        if isinstance(event.event, w.CommandExit):
+            expect_exit([event], Lifecycle.CANCELED)
+            return
+        if runs(event):
+            raise Unmet("that it does not run any more", "RUNNING came")
+
+
+@TOPIC.must(
+    "RVBOX-C-056",
+    given="a command that waits for its script",
+    when="it is signaled INTERRUPT",
+    expect="an exit, CANCELED, and no RUNNING: AWAITING_SCRIPT counts as queued",
+    source="rvbox 1, Commands: SignalCommand; Further rules, Signals",
+)
+async def signaled_early(kit: HostAttempt) -> None:
+    server = await kit.opened()
+    spec = w.ExecutionSpec(w.ScriptRef(1, digest()))
+    dispatch = await server.dispatch(spec=spec)
+    await server.accepted(dispatch)
+    await server.say(w.SignalCommand(dispatch.issue_uuid, 1, w.SignalKind.INTERRUPT))
+    await _expect_canceled(server, dispatch)
+
+
+@TOPIC.must(
+    "RVBOX-C-057",
+    given="a host on which as many commands run as it has said in hello, and one that is queued",
+    when="the queued one is signaled HANGUP",
+    expect="an exit of that one, CANCELED, and no RUNNING",
+    source="rvbox 1, Commands: SignalCommand",
+)
+async def signaled_in_line(kit: HostAttempt) -> None:
+    server = await kit.arrive()
+    hello = await server.welcome()
+    await server.reconcile()
+    most = hello.max_running_commands
+    if most > MOST or not hello.max_queued_commands or hello.platform == w.Platform.WINDOWS:
+        raise Skipped(f"it runs {most} commands, queues {hello.max_queued_commands}, or is Windows")
+    for _ in range(most):
+        going = await server.dispatch(spec=kit.spec(kit.given.hold_line))
+        await server.accepted(going)
+        await server.until(w.CommandEvent, runs)
+    dispatch = await server.dispatch(spec=kit.spec())
+    await server.accepted(dispatch)
+    await server.settle()
+    await server.say(w.SignalCommand(dispatch.issue_uuid, 1, w.SignalKind.HANGUP))
+    await _expect_canceled(server, dispatch)
+    await server.settle()
+    await server.reconcile()

@@ -24,6 +24,9 @@ from fleetgate.transports.api import Options
 
 Lifecycle: Final = w.CommandLifecycle
 
+MOST: Final = 1000
+"""Commands with which a host is filled: a larger one is not."""
+
 
 def _given(default: Any, words: str) -> Any:
     return attrs.field(default=default, metadata={"words": words})

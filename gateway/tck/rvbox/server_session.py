@@ -24,6 +24,7 @@ from fleetgate.gateway.tck.rvbox.talk import (
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
+from fleetgate.transports.address import parse_address
 
 TOPIC: Final = Topic("session")
 
@@ -348,3 +349,24 @@ async def foreign_event(kit: ServerAttempt) -> None:
     await client.say(w.CommandEvent(uuid, 1, 1, None, w.LifecycleChanged(2)))
     await client.expect_report(Code.NOT_FOUND, uuid)
     await client.settle()
+
+
+@TOPIC.must(
+    "RVBOX-S-022",
+    given=_FRESH,
+    when="the upgrade asks for another path",
+    expect="HTTP 404",
+    source="rvbox 1, Further rules, Hello: another path",
+)
+async def other_path(kit: ServerAttempt) -> None:
+    kit.only_over(("ws",), "only WebSocket has paths, and only ws: can be written by hand")
+    address, raw = parse_address(kit.target.address), await kit.raw()
+    shown = f"Authorization: Bearer {kit.given.token}\r\n" if kit.given.token else ""
+    await raw.send(
+        f"GET /tck-else HTTP/1.1\r\nHost: {address.host}:{address.port}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{shown}\r\n".encode()
+    )
+    line, _, _ = (await raw.through(b"\r\n")).partition(b"\r\n")
+    if line.split(b" ")[1:2] != [b"404"]:
+        raise Unmet("HTTP 404", f"{line.decode('latin-1')} came")

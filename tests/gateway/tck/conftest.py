@@ -73,11 +73,13 @@ async def host(folder: Path) -> AsyncIterator[Runner]:
     entry = Entry("north", "server", "rvbox", address, False, settings)
     script = load_script(str(EXAMPLES / "rvbox-client.toml"))
     given = kit.given()
-    async with (
-        open_worker(entry, script, folder),
-        open_target(kit, address, kit.options(given), Wants({})) as target,
-    ):
-        yield Runner(kit, target, given)
+    async with trio.open_nursery() as nursery:
+        most = settings.max_running
+        own = InProcess(nursery, partial(open_worker, entry, script, folder, most=most))
+        async with open_target(kit, address, kit.options(given), Wants({})) as target:
+            await own.ensure()
+            yield Runner(kit, target, given, started=own)
+        nursery.cancel_scope.cancel()
 
 
 def a_line(details: Mapping[str, str]) -> c.RunSpec:

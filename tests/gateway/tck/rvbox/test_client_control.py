@@ -9,11 +9,13 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.rvbox.bending import change, is_a, repeat
+from fleetgate.gateway.tck.rvbox.bending import change, is_a, leave_out, lifecycle, repeat
 from fleetgate.gateway.tck.rvbox.client_control import TOPIC
 from fleetgate.gateway.tck.testing import Bend, Mutants
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
+
+Lifecycle = w.CommandLifecycle
 
 OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
 OPEN = Bend(says=change(w.AgentError, close_session=False))
@@ -45,6 +47,13 @@ MUTANTS: Mutants = (
     ("RVBOX-C-039", OTHER_CODE),
     ("RVBOX-C-040", OTHER_CODE),
     ("RVBOX-C-040", LEAVES),
+    ("RVBOX-C-055", OTHER_CODE),
+    ("RVBOX-C-055", LEAVES),
+    ("RVBOX-C-055", Bend(hears=change(w.CloseStdin, write_seq=2))),
+    ("RVBOX-C-056", Bend(says=change(w.CommandExit, lifecycle=Lifecycle.LOST))),
+    ("RVBOX-C-056", Bend(says=lifecycle(Lifecycle.AWAITING_SCRIPT, Lifecycle.RUNNING))),
+    ("RVBOX-C-057", Bend(says=change(w.CommandExit, lifecycle=Lifecycle.EXITED))),
+    ("RVBOX-C-057", Bend(hears=leave_out(w.SignalCommand))),
 )
 
 

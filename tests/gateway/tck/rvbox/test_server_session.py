@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
 import pytest
 from trio.testing import MockClock
 
@@ -15,7 +18,7 @@ from fleetgate.gateway.tck.rvbox.bending import change, leave_out, repeat
 from fleetgate.gateway.tck.rvbox.client import RANGE
 from fleetgate.gateway.tck.rvbox.server_session import TOPIC
 from fleetgate.gateway.tck.target import Wants, open_target
-from fleetgate.gateway.tck.testing import Bend, Mutants
+from fleetgate.gateway.tck.testing import Bend, Mutants, says
 from fleetgate.gateway.testing import SeenHouse
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
@@ -57,7 +60,7 @@ MUTANTS: Mutants = (
 
 
 def test_each_requirement_has_its_mutant() -> None:
-    check_mutants(TOPIC, (*MUTANTS, (TEXT, Bend())))
+    check_mutants(TOPIC, (*MUTANTS, (TEXT, Bend()), (PATH, Bend())))
 
 
 @pytest.mark.parametrize(("id", "bend"), MUTANTS, ids=[id for id, _ in MUTANTS])
@@ -68,9 +71,11 @@ async def test_a_bent_server_fails(
 
 
 TEXT = "RVBOX-S-014"
+PATH = "RVBOX-S-022"
 
 
-async def test_text_is_refused_on_a_real_websocket() -> None:
+@asynccontextmanager
+async def at_our_websocket() -> AsyncGenerator[Runner, None]:
     """In real time, for a WebSocket's two ends do not run in step."""
     kit = kit_of("rvbox", "server")
     settings = adapters(())["rvbox"].southbound.settings()
@@ -79,8 +84,22 @@ async def test_text_is_refused_on_a_real_websocket() -> None:
     async with open_controller(entry, seen):
         address = str(seen.entries["hosts"].named("listening")[0])
         async with open_target(kit, address, kit.options(kit.given()), Wants({})) as target:
-            runner = Runner(kit, target, kit.given())
-            (requirement,) = (each for each in kit.requirements if each.id == TEXT)
-            assert (await runner.attempt(requirement)).verdict is Verdict.PASS
-            runner.patience = Patience(within=0.1)
-            await check_fails(runner, TEXT, Bend(stays=True))
+            yield Runner(kit, target, kit.given())
+
+
+async def verdict_of(runner: Runner, id: str) -> Verdict:
+    (requirement,) = (each for each in runner.kit.requirements if each.id == id)
+    return (await runner.attempt(requirement)).verdict
+
+
+async def test_text_is_refused_on_a_real_websocket() -> None:
+    async with at_our_websocket() as runner:
+        assert await verdict_of(runner, TEXT) is Verdict.PASS
+        runner.patience = Patience(within=0.1)
+        await check_fails(runner, TEXT, Bend(stays=True))
+
+
+async def test_another_path_is_not_there_on_a_real_websocket() -> None:
+    async with at_our_websocket() as runner:
+        assert await verdict_of(runner, PATH) is Verdict.PASS
+        await check_fails(runner, PATH, says("404", "101"))
