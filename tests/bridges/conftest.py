@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import AsyncIterator
 from itertools import product
@@ -16,6 +17,8 @@ from fleetgate.core import events as e
 from fleetgate.core.events import Stream
 from fleetgate.core.ids import RunId
 from fleetgate.gateway.fidelity.bridge import Bridge, open_bridge
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 POWERS: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("powers.toml").read_text()

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
 from functools import partial
-from pathlib import Path
 
 import pytest
 import trio
+from bridge_journal import work_in_turn
 from trio.testing import wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.events import Decision, Outcome, Reason, RunState
-from fleetgate.core.journal.sqlite import connect, open_sqlite_journal
+from fleetgate.core.journal.sqlite import open_sqlite_journal
 from fleetgate.gateway.fidelity.bridge import open_bridge, until
 
 OK = e.RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, exit_code=0))
 GONE = (RunState.LOST, RunState.FAILED)
-
-REAL = 0.02
-"""Seconds of real silence before the clock jumps: a journal's thread takes less."""
-
-
-def unsynced(path: Path) -> sqlite3.Connection:
-    """A connection that waits for no disk: a busy one takes longer than `REAL`, and the clock would
-    jump over the bounds of what waits for it. The process that is restarted here lives on."""
-    connection = connect(path)
-    connection.execute("PRAGMA synchronous = OFF")
-    return connection
 
 
 async def begun(bridge, name: str = "r1", **spec):
@@ -140,11 +128,11 @@ async def test_fault_17_a_link_that_is_lost_again_and_again_loses_nothing(
 
 
 async def test_a_gateway_is_restarted_on_its_journal(
-    pair, expected, autojump_clock, tmp_path, words
+    pair, expected, autojump_clock, tmp_path, words, monkeypatch
 ) -> None:
-    autojump_clock.autojump_threshold = REAL
+    work_in_turn(monkeypatch)
     north, _, south = pair.partition("-")
-    journal = partial(open_sqlite_journal, tmp_path / "journal.db", connect=unsynced)
+    journal = partial(open_sqlite_journal, tmp_path / "journal.db")
     async with open_bridge(north, south, journal) as bridge:
         run, at_worker = await begun(bridge)
         await bridge.gateway.stop()
