@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
@@ -25,7 +25,7 @@ from fleetgate.gateway.last_words import Ended
 from fleetgate.gateway.latch import Latch
 from fleetgate.gateway.rights import rights_of
 from fleetgate.gateway.speaking import Observer
-from fleetgate.gateway.standing import Standing, dismissal, watch_standing
+from fleetgate.gateway.standing import LOOK_AT_ONCE, Standing, dismissal, watch_standing
 from fleetgate.gateway.tokens import valid_tokens
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Side
@@ -167,12 +167,21 @@ class Keeper:
     async def _serve(self, link: Link) -> None:
         await self._drive(link)
 
-    def _look(self) -> None:
-        """Send away whose token was revoked, or whose certificate has expired."""
-        valid, now = valid_tokens(self.entry.tokens), self._around.clock() / SECOND
-        for driver, standing in tuple(self._drivers.items()):
+    async def _look(self) -> None:
+        """Send away whose token was revoked, or whose certificate has expired. Tokens that no link
+        here has shown are not read."""
+        links = tuple(self._drivers.items())
+        for at in range(0, len(links), LOOK_AT_ONCE):
+            self._look_at(links[at : at + LOOK_AT_ONCE])
+            await trio.lowlevel.checkpoint()  # it reads files
+
+    def _look_at(self, links: Sequence[tuple[Driver, Standing]]) -> None:
+        shown = {standing.identity for _, standing in links}
+        valid = valid_tokens(grant for grant in self.entry.tokens if grant.id in shown)
+        now = self._around.clock() / SECOND
+        for driver, standing in links:
             reason = standing.lost(valid, now)
-            if reason is not None:
+            if reason is not None and driver in self._drivers:
                 driver.dismiss(dismissal(reason))
 
     async def _dial(self) -> None:

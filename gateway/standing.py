@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import attrs
@@ -13,7 +13,11 @@ from fleetgate.protocols import api
 
 LOOK_EVERY: Final = 15.0
 """Seconds between two looks: a revoked token is of no use after two, a certificate after one. It is
-a read of each token's file."""
+a read of the file of each token that a link has shown."""
+
+LOOK_AT_ONCE: Final = 100
+"""Links that one look takes before others have their turn: to read so many files takes some
+milliseconds, and thousands would hold up every run for a tenth of a second."""
 
 MISSED: Final = 2
 """Looks in a row at which a token must be unknown. A file that is just being written is empty,
@@ -69,8 +73,8 @@ def dismissal(reason: str) -> api.Close:
     return api.Close(POLICY, reason, retry=False, status=UNAUTHENTICATED)
 
 
-async def watch_standing(look: Callable[[], None]) -> None:
+async def watch_standing(look: Callable[[], Awaitable[None]]) -> None:
     """Look again and again, until cancelled."""
     while True:
         await trio.sleep(LOOK_EVERY)
-        look()
+        await look()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core.hub_testing import TrioClock, hub_on
 from fleetgate.core.journal.memory import open_memory_journal
@@ -17,6 +21,7 @@ from fleetgate.gateway.keeper import Keeper, Surroundings
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.standing import (
     EXPIRED,
+    LOOK_AT_ONCE,
     LOOK_EVERY,
     REVOKED,
     Standing,
@@ -123,3 +128,79 @@ async def test_an_expired_certificate_ends_its_link(
             await link.receive()
         assert caught.value.code == 1008
         nursery.cancel_scope.cancel()
+
+
+@attrs.frozen
+class Counted(Secret):
+    """A secret that knows when it was read: `steps` counts its reads by trio's steps."""
+
+    text: str = ""
+    steps: Any = attrs.field(default=None, eq=False)
+
+    def read(self) -> str:
+        self.steps.reads[self.steps.now, self.text] += 1
+        return self.text
+
+
+class Steps(trio.abc.Instrument):
+    """Reads of tokens, by the step of a task in which they were and the token."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.reads = Counter[tuple[int, str]]()
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.now += 1
+
+
+@asynccontextmanager
+async def standing_links(tokens: int, links: int) -> AsyncGenerator[tuple[Steps, Keeper]]:
+    """An entry with so many tokens, and links that have shown the first of them."""
+    steps = Steps()
+    entry = Entry("north", "gui", "plain", "memory:gui", True, PlainSettings())
+    grants = (Grant(Counted(text=f"t{n}", steps=steps), f"id-{n}") for n in range(tokens))
+    entry = attrs.evolve(entry, tokens=tuple(grants))
+    trio.lowlevel.add_instrument(steps)
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal) as hub,
+        trio.open_nursery() as nursery,
+    ):
+        around = Surroundings(hub, TrioClock(), "gw", lambda name: name, lambda: 1.0)
+        keeper = Keeper(entry, plain_adapter().northbound, around, SeenEntry())
+        await nursery.start(keeper.run)
+        for number in range(links):
+            nursery.start_soon(_stay, f"t{number}")
+        await wait_all_tasks_blocked()
+        assert len(keeper.drivers) == links
+        steps.reads.clear()
+        yield steps, keeper
+        nursery.cancel_scope.cancel()
+    trio.lowlevel.remove_instrument(steps)
+
+
+async def _stay(token: str) -> None:
+    options = Options("varint", 1 << 16, headers={"authorization": f"Bearer {token}"})
+    async with open_dialer("memory:gui", options) as dialer, await dialer.dial():
+        await trio.sleep_forever()
+
+
+@pytest.mark.parametrize("links", [0, 2])
+async def test_a_look_reads_the_tokens_that_links_have_shown_and_no_others(
+    links: int, autojump_clock: MockClock
+) -> None:
+    async with standing_links(50, links) as (steps, _):
+        await trio.sleep(LOOK_EVERY + 1)
+    assert Counter(token for _, token in steps.reads) == {f"t{n}": 1 for n in range(links)}
+
+
+@pytest.mark.limit("gateway/standing.LOOK_AT_ONCE")
+async def test_i9_a_look_at_many_links_lets_others_have_their_turn(
+    autojump_clock: MockClock,
+) -> None:
+    links = LOOK_AT_ONCE + 20
+    async with standing_links(links, links) as (steps, keeper):
+        await trio.sleep(LOOK_EVERY + 1)
+        assert len(keeper.drivers) == links
+    assert len(steps.reads) == links
+    assert list(Counter(step for step, _ in steps.reads).values()) == [LOOK_AT_ONCE, 20]
