@@ -30,7 +30,7 @@ from fleetgate.gateway.outbox import Outbox
 from fleetgate.gateway.remembering import Remember, forget, keep
 from fleetgate.gateway.rights import ALL, Rights
 from fleetgate.gateway.speaking import Observer, Speaker, WorkerStep
-from fleetgate.gateway.subscriptions import Subscription, Subscriptions
+from fleetgate.gateway.subscriptions import Subscription, Subscriptions, owed
 from fleetgate.gateway.unframed import answer_unframed
 from fleetgate.gateway.writing import CLOSE_WITHIN, SEND_WITHIN, Writer
 from fleetgate.protocols import api
@@ -269,7 +269,7 @@ class Driver:
             case api.Remember():
                 keep(step.text, self._remember, self._outbox, self.broken)
             case api.Ack():
-                self._asking.acknowledge(step)
+                self._asking.acknowledge(owed(step, self._subscriptions))
             case api.Follow() | api.Unfollow() | api.WatchWorkers():
                 self._subscribe(step)
             case api.AnnounceWorker():

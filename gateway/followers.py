@@ -30,7 +30,8 @@ class TooMany(Exception):
 class Followers:
     """Delivers followed runs batch by batch, each as fast as the outbox takes them: of all that
     wait behind a slow peer, none has a batch in hand. `failed` is told where the journal cannot be
-    read, or has forgotten the run; that run is not followed any more."""
+    read, or has forgotten the run, and the last number that was delivered; that run is not followed
+    any more."""
 
     __slots__ = (
         "__weakref__",
@@ -56,7 +57,7 @@ class Followers:
         hub: Hub,
         outbox: Outbox,
         deliver: Callable[[Sequence[Recorded]], int],
-        failed: Callable[[Refusal], None],
+        failed: Callable[[RunId, Seq, Refusal], None],
         rights: Rights = ALL,
     ) -> None:
         """`deliver` answers how many events it has delivered, of those that it is given the first;
@@ -214,7 +215,7 @@ class Followers:
             except Refusal as refusal:
                 self._reading = None
                 self._leave(run)
-                self._failed(refusal)
+                self._failed(run, follower.cursor, refusal)
             finally:
                 self._reading = None
         return ()

@@ -84,7 +84,7 @@ def _take(batch: Sequence[e.Recorded]) -> int:
     return len(batch)
 
 
-def _refuse(refusal: Refusal) -> None:
+def _refuse(run: RunId, reached: Seq, refusal: Refusal) -> None:
     raise refusal
 
 

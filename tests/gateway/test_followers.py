@@ -37,7 +37,7 @@ async def test_a_full_outbox_holds_a_follower_and_unfollowing_ends_it_at_once() 
     async with served() as (_, hub, worker, nursery):
         run = await started(hub)
         outbox, seen, refused = Outbox(), list[Recorded](), list[Unavailable]()
-        follow = Followers(hub, outbox, whole(seen.extend), refused.append)
+        follow = Followers(hub, outbox, whole(seen.extend), lambda *told: refused.append(told[-1]))
         follow.follow(nursery, run, Seq(0))
         await wait_all_tasks_blocked()
         assert [each.seq for each in seen] == [1]
@@ -64,7 +64,7 @@ async def test_I9_so_many_runs_are_followed(monkeypatch: pytest.MonkeyPatch) -> 
         hub_on(journal) as hub,
         trio.open_nursery() as nursery,
     ):
-        follow = Followers(hub, Outbox(), len, lambda refusal: None)
+        follow = Followers(hub, Outbox(), len, lambda *told: None)
         for name in ("a", "b", "a"):
             follow.follow(nursery, RunId(name), Seq(0))
         with pytest.raises(TooMany, match="2 runs"):
@@ -87,7 +87,7 @@ async def test_a_journal_that_cannot_be_read_is_told() -> None:
 
         journal.read = read  # type: ignore[method-assign]
         refused: list[Unavailable] = []
-        follow = Followers(hub, Outbox(), len, refused.append)
+        follow = Followers(hub, Outbox(), len, lambda *told: refused.append(told[-1]))
         follow.follow(nursery, run, Seq(0))
         await wait_all_tasks_blocked()
         assert "disk I/O error" in refused[0].message
@@ -100,7 +100,7 @@ async def test_who_has_all_that_is_committed_has_caught_up() -> None:
         worker.record(ended, DONE)
         await wait_all_tasks_blocked()
         outbox, seen = Outbox(), list[Recorded]()
-        follow = Followers(hub, outbox, whole(seen.extend), lambda refusal: None)
+        follow = Followers(hub, outbox, whole(seen.extend), lambda *told: None)
         await follow.caught_up()  # of nothing
         for each in (run, ended):
             follow.follow(nursery, each, Seq(0))
@@ -129,7 +129,7 @@ async def test_one_task_delivers_all_runs_of_a_link_each_in_turn() -> None:
     async with served() as (_, hub, worker, nursery):
         runs = [await started(hub, name) for name in "abc"]
         batches: list[Sequence[Recorded]] = []
-        follow = Followers(hub, Outbox(), whole(batches.append), lambda refusal: None)
+        follow = Followers(hub, Outbox(), whole(batches.append), lambda *told: None)
         for run in runs:
             follow.follow(nursery, run, Seq(0))
         await wait_all_tasks_blocked()
@@ -156,7 +156,7 @@ async def test_i8_a_run_with_much_to_say_is_overtaken_by_others() -> None:
     async with served() as (_, hub, worker, nursery):
         busy, other = await started(hub, "busy"), await started(hub, "other")
         batches: list[Sequence[Recorded]] = []
-        follow = Followers(hub, Outbox(), whole(batches.append), lambda refusal: None)
+        follow = Followers(hub, Outbox(), whole(batches.append), lambda *told: None)
         for run in (other, busy):
             follow.follow(nursery, run, Seq(0))
             await wait_all_tasks_blocked()
@@ -180,7 +180,7 @@ async def test_a_batch_may_be_delivered_part_by_part_as_long_as_its_run_is_follo
                 follow.follow(nursery, run, Seq(6))  # from another place, in place of the others
             return len(batch[:2])
 
-        follow = Followers(hub, Outbox(), deliver, lambda refusal: None)
+        follow = Followers(hub, Outbox(), deliver, lambda *told: None)
         follow.follow(nursery, run, Seq(0))
         await wait_all_tasks_blocked()
         worker.record(run, *[e.TextProduced("x")] * 8)
@@ -199,7 +199,7 @@ async def test_i8_who_waits_for_news_has_no_batch_in_hand() -> None:
             hub,
             Outbox(),
             whole(lambda batch: seen.append(weakref.ref(batch))),
-            lambda refusal: None,
+            lambda *told: None,
         )
         read = journal.read
 
@@ -230,7 +230,7 @@ async def test_a_batch_that_comes_when_its_run_is_not_followed_any_more_goes_now
 
         journal.read = slowly  # type: ignore[method-assign]
         seen: list[Recorded] = []
-        follow = Followers(hub, Outbox(), whole(seen.extend), lambda refusal: None)
+        follow = Followers(hub, Outbox(), whole(seen.extend), lambda *told: None)
         follow.follow(nursery, run, Seq(0))
         follow.follow(nursery, other, Seq(0))
         await wait_all_tasks_blocked()
@@ -252,7 +252,7 @@ async def test_what_a_link_followed_is_let_go_when_it_ends() -> None:
         await worker.join()
         run = await started(hub)
         async with trio.open_nursery() as nursery:
-            follow = Followers(hub, Outbox(), len, lambda refusal: None)
+            follow = Followers(hub, Outbox(), len, lambda *told: None)
             follow.follow(nursery, run, Seq(0))
             await wait_all_tasks_blocked()
             assert hub.ladders.passages.sent(run)[0].now

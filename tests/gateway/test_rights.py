@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import attrs
@@ -393,18 +394,23 @@ def putting(seen: list[object]) -> Callable[[Sequence[e.Recorded]], int]:
     return deliver
 
 
+def _tell(refused: list[tuple[object, ...]], *told: object) -> None:
+    refused.append(told)
+
+
 async def test_nobody_follows_a_run_of_somebody_else(
     hub: Hub, worker: HandWorker, nursery: trio.Nursery
 ) -> None:
     assert isinstance(await put(hub, ALICE, start_run("r")), Accepted)
     for rights, sees in ((BOB, False), (ALICE, True)):
         seen: list[object] = []
-        refused: list[Refusal] = []
-        follow = Followers(hub, Outbox(), putting(seen), refused.append, rights)
+        refused: list[tuple[object, ...]] = []
+        tell = partial(_tell, refused)
+        follow = Followers(hub, Outbox(), putting(seen), tell, rights)
         follow.follow(nursery, RUN, Seq(0))
         await trio.testing.wait_all_tasks_blocked()
         assert bool(seen) is sees
-        assert [type(each) for each in refused] == ([] if sees else [RunNotFound])
+        assert [type(told[-1]) for told in refused] == ([] if sees else [RunNotFound])
     nursery.cancel_scope.cancel()
 
 

@@ -52,7 +52,7 @@ async def test_an_event_from_its_worker_to_its_controller(
 ) -> None:
     async with trio.open_nursery() as nursery:
         for peer, after in (("first", 0), ("second", 2)):
-            follow = Followers(hub, Outbox(), len, lambda refusal: None)
+            follow = Followers(hub, Outbox(), len, lambda *told: None)
             follow.link = ("north", peer)
             follow.follow(nursery, run, Seq(after))
         await wait_all_tasks_blocked()
