@@ -78,7 +78,7 @@ class Guard:
     def feed(self, data: bytes) -> bytes:
         """Take in the next bytes. Answers the control frames that are whole now. Behind a
         violation nothing is looked at."""
-        passed, at = b"", self._take_plain(data)
+        passed, at = b"", self._take_plain(data, 0)
         while at < len(data) and self.violation is None and not self.peer_closed:
             if not self._inside:
                 at = self._read_header(data, at)
@@ -91,15 +91,17 @@ class Guard:
                 self._frame += piece
             if not self._left:
                 passed += self._end_frame(bytes(self._frame) if self._frame else piece)
+                at = self._take_plain(data, at)
         return passed
 
-    def _take_plain(self, data: bytes) -> int:
+    def _take_plain(self, data: bytes, at: int) -> int:
         """The short way of nearly all that comes: messages that are one frame each and whole in
-        `data`, from its start on. Answers where that ends; what is there goes the long way, which
-        would take these as well."""
+        `data`, from `at` on. Answers where that ends; what is there goes the long way, which would
+        take these as well. A read of a busy link begins and ends within a frame: behind each that
+        has gone the long way this is tried again."""
         if self._inside or self._header or self._fragments or self.violation or self.peer_closed:
-            return 0
-        at, size, first, masked = 0, len(data), 0x80 | self._kind, self._masked
+            return at
+        size, first, masked = len(data), 0x80 | self._kind, self._masked
         while size - at > 3 and data[at] == first and (data[at + 1] >= 0x80) is masked:
             length, start = data[at + 1] & 0x7F, at + 2
             if length > 125:

@@ -69,6 +69,27 @@ def test_messages_are_taken_out_and_control_frames_let_through_whatever_the_spli
     assert not watching.peer_closed
 
 
+@pytest.mark.parametrize("client", [False, True])
+def test_only_a_frame_that_a_read_cuts_goes_the_long_way(
+    client: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways: list[bytes] = []
+    end_frame = Guard._end_frame
+
+    def long_way(self: Guard, payload: bytes) -> bytes:
+        ways.append(payload)
+        return end_frame(self, payload)
+
+    monkeypatch.setattr(Guard, "_end_frame", long_way)
+    sent = [bytes([nth]) * 300 for nth in range(40)]
+    wire = b"".join(frame(0x2, each, client=client) for each in sent)
+    watching, read = guard(masked=client), len(wire) // 4 - 50
+    for at in range(0, len(wire), read):
+        watching.feed(wire[at : at + read])
+    assert watching.taken == sent
+    assert len(ways) == 4, "one at the end of each read but the last"
+
+
 def by_wsproto(wire: bytes, client: bool) -> list[bytes] | None:
     """The messages that wsproto finds; None where it refuses something."""
     decoder = FrameProtocol(client, [])
