@@ -73,12 +73,13 @@ def encode_events(batch: Iterable[e.Recorded], again: Again | None = None) -> tu
 
 class Again:
     """Writes one message again and again, for events that differ in its numbers and its body only:
-    of all events most are output, or text, that a worker has numbered. The same bytes in a third
-    of the time. To be used by one task."""
+    of all events most are output, or text, that a worker has said. The same bytes in a third of
+    the time. To be used by one task."""
 
     def __init__(self) -> None:
         self._kind: type[e.Event] | None = None
         self._timed = False
+        self._numbered = False
         self._stream: e.Stream | None = None
         self._record = event_pb2.Recorded()
         self._source = self._record.source
@@ -91,15 +92,16 @@ class Again:
         """
         source, event = recorded.source, recorded.event
         kind = type(event)
-        if source is None or source.seq is None or kind not in _BODIES:
+        if source is None or source.native is not None or kind not in _BODIES:
             return None
-        if source.native is not None:
-            return None
-        time = source.time
-        if kind is not self._kind or self._timed is not (time is not None):
-            self._turn_to(kind, timed=time is not None)
+        seq, time = source.seq, source.time
+        timed, numbered = time is not None, seq is not None
+        if kind is not self._kind or timed is not self._timed or numbered is not self._numbered:
+            self._turn_to(kind, timed=timed, numbered=numbered)
         into = self._source
-        into.epoch, into.seq = source.epoch, source.seq
+        into.epoch = source.epoch
+        if seq is not None:
+            into.seq = seq
         if time is not None:
             into.time = time
         if type(event) is e.OutputProduced:
@@ -113,11 +115,12 @@ class Again:
         self._record.time = recorded.time
         return self._record.SerializeToString()
 
-    def _turn_to(self, kind: type[e.Event], *, timed: bool) -> None:
-        self._kind, self._timed = kind, timed
+    def _turn_to(self, kind: type[e.Event], *, timed: bool, numbered: bool) -> None:
+        self._kind, self._timed, self._numbered = kind, timed, numbered
         self._stream = None
         self._record = event_pb2.Recorded()
         self._source = self._record.source
+        self._source.SetInParent()
         self._output = self._record.output_produced
         if kind is e.TextProduced:
             self._record.text_produced.SetInParent()  # an empty text sets nothing by itself

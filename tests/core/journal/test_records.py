@@ -13,6 +13,7 @@ from fleetgate.core import commands as c
 from fleetgate.core import events as e
 from fleetgate.core.ids import Epoch, RunId, Seq
 from fleetgate.core.journal.records import (
+    Again,
     Damaged,
     decode_event,
     decode_order,
@@ -46,6 +47,17 @@ bodies = events(e.OutputProduced) | events(e.TextProduced) | st.just(e.TextProdu
 @given(st.lists(recorded(bodies | events()), max_size=8))
 def test_events_have_the_same_bytes_together_as_each_by_itself(batch: list[e.Recorded]) -> None:
     assert encode_events(batch) == tuple(map(encode_event, batch))
+
+
+@pytest.mark.parametrize("event", [e.TextProduced("a"), e.OutputProduced(e.Stream.STDERR, b"a")])
+@pytest.mark.parametrize("source", [e.Source(Epoch(3), 7, 9), e.Source(Epoch(0), None)])
+def test_what_a_worker_said_is_written_with_the_message_of_the_one_before_numbered_or_not(
+    event: e.Event, source: e.Source
+) -> None:
+    said = e.Recorded(RunId("a"), Seq(1), 5, event, source)
+    writer = Again()
+    assert writer.encode(said) == encode_event(said)
+    assert writer.encode(said) == encode_event(said)
 
 
 def test_what_cannot_be_kept_is_no_record_among_others_either() -> None:
