@@ -14,7 +14,7 @@ fails if steps came that nobody expected.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from types import TracebackType
 from typing import Any, Final
@@ -340,7 +340,8 @@ def outcome(
 ) -> tuple[str | None, list[Step]]:
     """What a connection that has a short way makes of frames by it, or by the long way only: its
     error, if there is one, and the steps. Records that stand together are put in the order of their
-    runs, for between two runs there is none. A refusal equals none but itself, so those of a
+    runs, for between two runs there is none. Where one has neither number nor stamp each event is a
+    record of its own, for so it is recorded. A refusal equals none but itself, so those of a
     `Settle` are left out."""
     assert isinstance(connection, BulkConnection)
     steps: list[Step] = []
@@ -360,7 +361,17 @@ def outcome(
             failed = str(error)
         at += 1
     return failed, [
-        attrs.evolve(step, error=None) if isinstance(step, Settle) else step
+        each
         for _, some in groupby(steps, lambda step: isinstance(step, Record))
         for step in sorted(some, key=lambda step: step.run if isinstance(step, Record) else "")
+        for each in _comparable(step)
     ]
+
+
+def _comparable(step: Step) -> Iterator[Step]:
+    if isinstance(step, Settle):
+        yield attrs.evolve(step, error=None)
+    elif isinstance(step, Record) and step.native_seq is None and step.stamp is None:
+        yield from (attrs.evolve(step, events=(event,)) for event in step.events)
+    else:
+        yield step

@@ -11,12 +11,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
 
 from fleetgate.protocols.json_text import load_text
+from fleetgate.protocols.kodelet.fold import Fold, folded
+from fleetgate.protocols.kodelet.holes import (
+    ASIDE,
+    COUNT,
+    DISPLAY,
+    FACING,
+    OUTPUT,
+    SEQUENCE,
+    STAMP,
+    is_count,
+)
 from fleetgate.protocols.kodelet.stamps import is_time
 from fleetgate.protocols.kodelet.translate_events import unwrapped
 from fleetgate.protocols.kodelet.wire import ToolUpdate
@@ -25,41 +36,50 @@ LONGEST: Final = 16 * 1024
 """Bytes of an update that its stencil keeps while the run is open. A genuine tool says some hundred
 beside its output; of an update with more than this none is made."""
 
-_DIGITS: Final = 18
-"""Digits that any 64-bit integer may have; a longer number is read as Go reads it."""
 _LOOKED_FOR = slice(16)
 """How much of what stands behind a hole is looked for; the rest is compared where that is found."""
 
 
-# What a hole is. Plain numbers: to look up a member of an enumeration costs as much as a hole.
-SEQUENCE: Final = 0
-COUNT: Final = 1
-"""A number that nobody asks for here."""
-STAMP: Final = 2
-ASIDE: Final = 3
-"""A text that nobody asks for here: it says the same as the one that is read."""
-OUTPUT: Final = 4
-DISPLAY: Final = 5
-FACING: Final = 6
-"""The text that an update is read for (`translate_events.text_of`) is one of these three."""
+FOLDS: Final = 8
+"""Folds that are made of a stencil without one that fits the next update: one whose texts never say
+the same is read without."""
 
 
 @attrs.define(slots=True, eq=False)
 class Stencil:
     """`head` is what comes before the first hole, `parts` each hole and what comes behind it: what
-    is looked for (empty: it is the frame's end), and all of it. `stamp` is the last time that was
-    found to be one, where it is short enough to be kept."""
+    is looked for (empty: it is the frame's end), and all of it. `faces`: its text is told to a
+    model, and is read without what is put around that. `stamp` is the last time that was found to
+    be one, where it is short enough to be kept. `fold` reads what it can in less time, and `folds`
+    counts those made since one did."""
 
     head: bytes
     parts: tuple[tuple[int, bytes, bytes], ...]
+    faces: bool
     stamp: bytes | None = None
+    fold: Fold | None = None
+    folds: int = 0
 
     def read(self, frame: bytes) -> tuple[int, str] | None:
         """The sequence and the text of an update, if it fits."""
+        if self.fold is not None:
+            read = self.fold.read(frame, self.stamp, self._stamped)
+            if read is not None and read[1]:
+                self.folds = 0
+                return (read[0], unwrapped(read[1])) if self.faces else read
+        values = self._values(frame)
+        read = None if values is None else self._judged(values)
+        if values is not None and read is not None and read[1] and self.folds < FOLDS:
+            pieces = (self.head, *(behind for _, _, behind in self.parts))
+            self.fold = folded(pieces, [hole for hole, _, _ in self.parts], values)
+            self.folds += 1
+        return read
+
+    def _values(self, frame: bytes) -> list[bytes] | None:
+        """What is in its holes, if all else is as it was."""
         if not frame.startswith(self.head):
             return None
-        at = len(self.head)
-        sequence, shown = 0, ""
+        at, values = len(self.head), list[bytes]()
         for hole, sought, behind in self.parts:
             # Nearly always a text has no quotes in it, and ends at the first one.
             end = frame.find(b'"', at + 1) + 1 if hole > COUNT else 0
@@ -67,43 +87,40 @@ class Stencil:
                 end = frame.find(sought, at) if sought else len(frame) - len(behind)
                 if end < at or not frame.startswith(behind, end):
                     return None
-            value = frame[at:end]
+            values.append(frame[at:end])
             at = end + len(behind)
+        return values if at == len(frame) else None
+
+    def _judged(self, values: Sequence[bytes]) -> tuple[int, str] | None:
+        """The sequence and the text among what is in the holes, if that may stand there."""
+        sequence, shown = 0, ""
+        for (hole, _, _), value in zip(self.parts, values, strict=True):
             if hole <= COUNT:
-                if not _is_count(value):
+                if not is_count(value):
                     return None
                 if hole == SEQUENCE:
                     sequence = int(value)
-                continue
-            text = self._text(hole, value)
-            if text is None:
-                return None
-            if hole > ASIDE:
-                shown = text
-        return (sequence, shown) if at == len(frame) else None
+            elif hole == STAMP:
+                if not self._stamped(value):
+                    return None
+            else:
+                text = load_text(value)
+                if text is None or (hole == DISPLAY and not text):
+                    return None
+                if hole > ASIDE:
+                    shown = text
+        return sequence, unwrapped(shown) if self.faces else shown
 
-    def _text(self, hole: int, value: bytes) -> str | None:
-        """What stands in a hole for a text or a time, if it is one."""
-        if hole == STAMP and value == self.stamp:
-            return ""
+    def _stamped(self, value: bytes) -> bool:
+        """Whether it is a time."""
+        if value == self.stamp:
+            return True
         text = load_text(value)
-        if text is None or (hole == DISPLAY and not text):
-            return None
-        if hole == FACING:
-            return unwrapped(text)
-        if hole == STAMP:
-            if not is_time(text):
-                return None
-            self.stamp = value if len(value) <= LONGEST else None
-        return text
+        if text is None or not is_time(text):
+            return False
+        self.stamp = value if len(value) <= LONGEST else None
+        return True
 
-
-def _is_count(value: bytes) -> bool:
-    """Whether it is a number from 0 on, as JSON has integers."""
-    return value.isdigit() and len(value) <= _DIGITS and (value == b"0" or value[0] != _ZERO)
-
-
-_ZERO: Final = ord("0")
 
 # --- making one
 
@@ -163,7 +180,7 @@ def stencil_of(frame: bytes, update: ToolUpdate) -> Stencil | None:
         return None
     sought = [*(piece[_LOOKED_FOR] for piece in pieces[1:-1]), b""]
     parts = zip((holes[path] for path in spans), sought, pieces[1:], strict=True)
-    return Stencil(pieces[0], tuple(parts))
+    return Stencil(pieces[0], tuple(parts), FACING in shown.values())
 
 
 def _shown(spans: Mapping[_Path, object], update: ToolUpdate) -> Mapping[_Path, int] | None:
@@ -205,5 +222,5 @@ def _object(text: str, at: int, path: _Path) -> Generator[tuple[_Path, int, int]
 def _fits(hole: int, value: object, spelt: str) -> bool:
     """Whether the value is of the hole's kind. One that is not stays as it is."""
     if hole <= COUNT:
-        return _is_count(spelt.encode())
+        return is_count(spelt.encode())
     return isinstance(value, str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from fleetgate.core.events import (
@@ -74,17 +74,17 @@ class Shown:
             fresh = text[len(old) :]
         else:
             fresh = text if old.endswith("\n") else f"\n{text}"
-        return tuple(self._events(fresh))
+        if 0 < len(fresh) <= _PIECE:
+            return (self._event(fresh),)
+        return tuple(self._event(fresh[at : at + _PIECE]) for at in range(0, len(fresh), _PIECE))
 
-    def _events(self, text: str) -> Iterable[Event]:
-        for at in range(0, len(text), _PIECE):
-            piece = text[at : at + _PIECE]
-            if not self.shell:
-                yield TextProduced(piece)
-                continue
-            data = piece.encode("utf-8", "replace")
-            yield OutputProduced(Stream.STDOUT, data, self._offset)
-            self._offset += len(data)
+    def _event(self, piece: str) -> Event:
+        if not self.shell:
+            return TextProduced(piece)
+        data = piece.encode("utf-8", "replace")
+        offset = self._offset
+        self._offset += len(data)
+        return OutputProduced(Stream.STDOUT, data, offset)
 
 
 def text_of(result: wire.ToolResult) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from fleetgate.core.events import Event
 from fleetgate.core.ids import RunId
-from fleetgate.protocols.bulk import Bulk, Heard
+from fleetgate.protocols.bulk import Bulk
 from fleetgate.protocols.kodelet.lease import Subscription
 from fleetgate.protocols.kodelet.leases import Leases
 from fleetgate.protocols.kodelet.state import RunPhase
@@ -38,32 +38,38 @@ class Updates:
         """Take as many frames as are the next update of some run each, from the first on, and show
         something new; None: the first is none."""
         taken = 0
-        heard: dict[RunId, list[Heard]] = {}
+        heard: dict[RunId, list[Event]] = {}
+        ward: Ward | None = None
+        counted: Subscription | None = None
         for frame in frames:
-            ward = self._named(frame)
-            events = () if ward is None else self._news(ward, frame)
-            if ward is None or not events:
+            read = self._read(ward, frame)
+            if read is None:
+                # It may be of another run, whose updates have to count, too.
+                ward, before = self._named(frame), ward
+                counted = None if ward is None or ward is before else self._subscription(ward)
+                read = None if counted is None else self._read(ward, frame)
+            if ward is None or counted is None or read is None or read[0] <= counted.sequence:
                 break
-            heard.setdefault(ward.run, []).append((events, None, None))
+            ward.tries = 0
+            events = ward.shown.said(read[1])
+            if not events:  # it is read whole, and then has no news either
+                break
+            counted.sequence = read[0]
+            heard.setdefault(ward.run, []).extend(events)
             taken += 1
-        return Bulk(taken, heard) if taken else None
+        if not taken:
+            return None
+        return Bulk(taken, {run: ((tuple(said), None, None),) for run, said in heard.items()})
+
+    def _read(self, ward: Ward | None, frame: bytes) -> tuple[int, str] | None:
+        """The sequence and the text of a run's update, if the frame is plainly one."""
+        if ward is None or ward.stencil is None or len(frame) > self._limit:
+            return None
+        return ward.stencil.read(frame)
 
     def _named(self, frame: bytes) -> Ward | None:
         found = _RUN.search(frame, 0, _NEAR)
         return None if found is None else self._wards.get(found[1].decode("utf-8", "replace"))
-
-    def _news(self, ward: Ward, frame: bytes) -> tuple[Event, ...]:
-        if ward.stencil is None or len(frame) > self._limit:
-            return ()
-        subscription = self._subscription(ward)
-        read = None if subscription is None else ward.stencil.read(frame)
-        if subscription is None or read is None or read[0] <= subscription.sequence:
-            return ()
-        ward.tries = 0
-        events = ward.shown.said(read[1])
-        if events:  # or else it is read whole, and then has no news either
-            subscription.sequence = read[0]
-        return events
 
     def _subscription(self, ward: Ward) -> Subscription | None:
         """That of the run's own call, while its updates count."""

@@ -8,7 +8,7 @@ from hypothesis import given as given_that
 from hypothesis import strategies as st
 
 from fleetgate.protocols.kodelet.codec import decode
-from fleetgate.protocols.kodelet.stencil import _MOST, LONGEST, Stencil, stencil_of
+from fleetgate.protocols.kodelet.stencil import _MOST, FOLDS, LONGEST, Stencil, stencil_of
 from fleetgate.protocols.kodelet.translate_events import read_update, text_of
 from fleetgate.protocols.kodelet.wire import Notification, ToolUpdate
 
@@ -162,6 +162,39 @@ def test_of_an_update_with_an_object_of_many_members_there_is_none() -> None:
         assert (made(many) is not None) is there
 
 
+def saying(text: str, facing: str | None = None) -> bytes:
+    """An update that shows `text`, and a model the same or another one."""
+    shown = UPDATE.replace('"output":"a"', f'"output":"{text}"')
+    return shown.replace("\\na\\n", f"\\n{text if facing is None else facing}\\n").encode()
+
+
+def test_once_its_texts_have_said_the_same_it_reckons_where_they_are() -> None:
+    stencil = of(UPDATE)
+    assert stencil.fold is not None
+    assert stencil.read(saying("b")) == (1, "b")
+    assert stencil.read(saying("b", "c")) == (1, "b"), "and looks where they do not"
+    silent = made(UPDATE.replace('"output":"a"', '"output":""'))
+    assert silent is not None
+    assert silent.read(saying("", "(No output)")) == (1, "")
+    assert (silent.fold, silent.folds) == (None, 0), "nothing can be seen of that"
+    assert silent.read(saying("b")) == (1, "b")
+    assert silent.fold is not None
+    assert silent.read(saying("", "")) == (1, "")
+
+
+@pytest.mark.limit("protocols/kodelet/stencil.FOLDS")
+def test_one_whose_texts_never_say_the_same_is_read_without_reckoning() -> None:
+    for others, folds in ((FOLDS - 2, True), (FOLDS - 1, False)):
+        stencil = of(UPDATE)  # which has made one
+        for nth in range(others):
+            assert stencil.read(saying(f"b{nth}", "c")) == (1, f"b{nth}")
+            assert stencil.fold is None
+        assert stencil.read(saying("d")) == (1, "d")
+        assert (stencil.fold is not None) is folds
+        assert stencil.read(saying("ef")) == (1, "ef")
+        assert stencil.folds == (0 if folds else FOLDS)
+
+
 def test_a_time_of_any_length_is_read_and_only_a_short_one_is_kept() -> None:
     stencil = of(UPDATE)
     for digits in (3, LONGEST):
@@ -201,7 +234,7 @@ def test_what_is_read_is_what_is_read_whole(
         assert sequence >= 10**18
 
 
-@pytest.mark.limit("protocols/kodelet/stencil._DIGITS")
+@pytest.mark.limit("protocols/kodelet/holes.DIGITS")
 def test_a_number_that_may_be_beyond_64_bits_is_left_to_be_read_whole() -> None:
     numbered = (UPDATE.replace('"sequence":1', f'"sequence":{"9" * n}') for n in (18, 19))
     longest, longer = (of(UPDATE).read(each.encode()) for each in numbered)
