@@ -44,6 +44,12 @@ def _single(failures: BaseExceptionGroup[Exception]) -> BaseException:
     return failures.exceptions[0] if len(failures.exceptions) == 1 else failures
 
 
+def first_of(group: BaseExceptionGroup[Exception]) -> Exception:
+    """The first failure in it, however deep."""
+    first = group.exceptions[0]
+    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
+
+
 class StreamListener(Listener):
     """Sockets that are bound, and the way from an accepted stream to a link."""
 

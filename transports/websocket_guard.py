@@ -30,6 +30,16 @@ class Violation:
     text: str
 
 
+@attrs.define(slots=True)
+class Pings:
+    """The peer's pings: how many came, what the last one carried, and whether they are answered,
+    which a test of a peer may change."""
+
+    came: int = 0
+    last: bytes = b""
+    answered: bool = True
+
+
 class Guard:
     """Takes the messages out of the bytes of one direction, from the end of the upgrade on, and
     lets control frames through as they came."""
@@ -68,6 +78,7 @@ class Guard:
         """Bytes of all messages that ever came whole."""
         self.pongs = 0
         """Pongs that ever came whole."""
+        self.pings = Pings()
         self.peer_closed = False
         """A close frame has come: behind it nothing is looked at."""
         self.violation: Violation | None = None
@@ -169,7 +180,8 @@ class Guard:
         if self._opcode >= _CLOSE:
             self.peer_closed = self._opcode == _CLOSE
             self.pongs += self._opcode == _PONG
-            return b"" if self._opcode == _PING and self.parting else header + payload
+            let_go = self._opcode == _PING and self._lets_go(header, payload)
+            return b"" if let_go else header + payload
         if self._masked:
             payload = _unmasked(payload, header[-4:])
         if not self._fin or self._message:
@@ -178,6 +190,12 @@ class Guard:
         if self._fin:
             self._take(payload)
         return b""
+
+    def _lets_go(self, header: bytes, payload: bytes) -> bool:
+        """Whether a ping is not shown to the library, which would answer it."""
+        self.pings.came += 1
+        self.pings.last = _unmasked(payload, header[-4:]) if self._masked else payload
+        return self.parting or not self.pings.answered
 
     def _take(self, message: bytes) -> None:
         self._message.clear()

@@ -28,9 +28,9 @@ from fleetgate.transports.api import (
 from fleetgate.transports.at_once import finish
 from fleetgate.transports.backlog import BatchedLink
 from fleetgate.transports.meter import Meter
-from fleetgate.transports.serving import log_report
+from fleetgate.transports.serving import first_of, log_report
 from fleetgate.transports.stream import READ, coalesce, lost
-from fleetgate.transports.websocket_guard import Guard
+from fleetgate.transports.websocket_guard import Guard, Pings
 from fleetgate.transports.websocket_tap import Tap
 
 BATCH: Final = 256
@@ -100,7 +100,7 @@ class Carrier:
                 await self._live(link.socket, nursery)
                 nursery.cancel_scope.cancel()
         except* Exception as raised:
-            failure = _first(raised)
+            failure = first_of(raised)
             self.tap.fail(f"the WebSocket failed: {type(failure).__name__}", 1011)
         finally:
             self.settled.set()
@@ -294,6 +294,11 @@ class WebSocketLink(BatchedLink):
         """Read and write at most `piece` bytes at a time (None: as usual). For tests of peers."""
         self._tap.piece = piece
 
+    @property
+    def pings(self) -> Pings:
+        """The peer's. For tests of peers."""
+        return self._tap.guard.pings
+
     async def _fetch(self) -> Sequence[bytes]:
         if self._reading is not None:
             raise trio.BusyResourceError("another task receives from this link")
@@ -391,8 +396,3 @@ class WebSocketLink(BatchedLink):
 
     def statistics(self) -> LinkStatistics:
         return self._tap.meter.snapshot()
-
-
-def _first(group: BaseExceptionGroup[Exception]) -> Exception:
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first

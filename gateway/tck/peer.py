@@ -14,6 +14,7 @@ import trio
 from fleetgate.gateway.tck.seen import Seen, Show, shown
 from fleetgate.transports.api import FrameRefused, Link, LinkBroken
 from fleetgate.transports.faults import Trickling
+from fleetgate.transports.websocket_guard import Pings
 
 _PEER_CLOSED: Final = "the peer closed"
 """How a link's error begins where the code in it is the peer's."""
@@ -40,6 +41,16 @@ class TwoKinds(Protocol):
 
     async def send_other(self, frame: bytes) -> None:
         """Send a message of the kind that the link is not made of."""
+        ...
+
+
+@runtime_checkable
+class Pinged(Protocol):
+    """A link whose carriage has pings."""
+
+    @property
+    def pings(self) -> Pings:
+        """Those of the other end."""
         ...
 
 
@@ -156,6 +167,16 @@ class Peer:
             raise Unmet(expected, f"a frame came: {self.last[:300]}")
         if came is not None:
             raise Unmet(f"{expected}, and that the link stays", came.text)
+
+    @property
+    def pings(self) -> Pings:
+        """The target's, which the kit may leave unanswered.
+
+        Raises: `Elsewhere` where the carriage has none.
+        """
+        if not isinstance(self.link, Pinged):
+            raise Elsewhere("only WebSocket has pings")
+        return self.link.pings
 
     def trickle(self, piece: int) -> None:
         """Send, and read, at most `piece` bytes at a time from here on.

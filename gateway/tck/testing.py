@@ -16,10 +16,11 @@ import trio
 from trio.testing import memory_stream_pair
 
 from fleetgate.gateway.tck.attempt import Target
-from fleetgate.gateway.tck.peer import Elsewhere, TwoKinds
+from fleetgate.gateway.tck.peer import Elsewhere, Pinged, TwoKinds
 from fleetgate.transports.api import Link, LinkBroken, LinkClosed, LinkStatistics, Opening
 from fleetgate.transports.faults import Trickling
 from fleetgate.transports.memory import MemoryLink, memory_link_pair
+from fleetgate.transports.websocket_guard import Pings
 
 Change: TypeAlias = Callable[[bytes], Sequence[bytes]]
 """What becomes of a frame: none, one, or several."""
@@ -156,6 +157,12 @@ class BentLink(Link):
         if not isinstance(self._link, TwoKinds):
             raise Elsewhere("the bent link has no kinds")
         await self._link.send_other(frame)
+
+    @property
+    def pings(self) -> Pings:
+        if not isinstance(self._link, Pinged):
+            raise AttributeError("the bent link has no pings")
+        return self._link.pings
 
     async def close(self, code: int | None, reason: str = "") -> None:
         await self._link.close(code, reason)

@@ -255,3 +255,14 @@ def test_a_close_frame_is_seen() -> None:
     assert watching.feed(rest + frame(0x2, b"late")) == frame(0x8, b"\x03\xe8bye")
     assert watching.peer_closed
     assert not watching.taken
+
+
+@pytest.mark.parametrize("client", [False, True])
+def test_pings_are_counted_and_may_be_kept_from_who_answers_them(client: bool) -> None:
+    keeper, ping = guard(masked=client), frame(0x9, b"life", client=client)
+    assert keeper.feed(ping) == ping
+    keeper.pings.answered = False
+    assert keeper.feed(frame(0x9, b"", client=client)) == b""
+    assert (keeper.pings.came, keeper.pings.last) == (2, b"")
+    pong = frame(0xA, b"life", client=client)
+    assert keeper.feed(pong) == pong

@@ -622,3 +622,17 @@ async def test_one_task_sends_and_one_receives() -> None:
             tasks.cancel_scope.cancel()
         await near.close(None)
         await far.close(None)
+
+
+async def test_pings_that_are_not_answered_cost_the_link(autojump_clock: MockClock) -> None:
+    pings = attrs.evolve(OPTIONS, ping_every=30.0, dead_after=45.0, alive_by_pong=True)
+    async with trio.open_nursery() as nursery:
+        near, far = await joined(nursery, memory_stream_pair(), pings, OPTIONS)
+        near.pings.answered = False
+        await trio.sleep(44)
+        assert (near.pings.came, near.pings.last) == (1, b"")
+        with pytest.raises(LinkBroken):
+            await near.receive()
+        assert trio.current_time() < 50
+        await far.aclose()
+        await near.aclose()

@@ -16,6 +16,7 @@ from fleetgate.gateway.tck.kodelet import (
     runner_work,
 )
 from fleetgate.gateway.tck.kodelet.envelope import envelope_of
+from fleetgate.gateway.tck.kodelet.life import life_of
 from fleetgate.gateway.tck.kodelet.plane import PlaneAttempt, PlaneGiven
 from fleetgate.gateway.tck.kodelet.plane import carried as carried_to_planes
 from fleetgate.gateway.tck.kodelet.runner import RunnerAttempt, RunnerGiven, carried
@@ -35,6 +36,7 @@ _RUNNER: Final = Kit(
         runner_runs.TOPIC,
         runner_work.TOPIC,
         runner_events.TOPIC,
+        life_of("KODELET-R"),
     ),
 )
 
@@ -52,6 +54,7 @@ _PLANE: Final = Kit(
         plane_session.TOPIC,
         plane_manifest.TOPIC,
         plane_runs.TOPIC,
+        life_of("KODELET-C"),
     ),
     wants=("open", "tool", "abort", "cancel", "close"),
 )

@@ -80,6 +80,10 @@ class Runner(RpcPeer):
             params["activeRunIds"] = sorted(runs)
         await self.tell("runner.heartbeat", {**params, **members})
 
+    async def show_life(self) -> None:
+        """Say what a runner says all the time."""
+        await self.beat()
+
     def manifest(self, request: Any, **members: object) -> dict[str, Any]:
         """A manifest for what run.open asks, with the digest of what is in it, but for what
         `members` say."""

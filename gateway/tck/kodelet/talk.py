@@ -116,6 +116,10 @@ class RpcPeer(Peer):
             error["data"] = {"reason": reason}
         await self.say({"jsonrpc": "2.0", "id": request["id"], "error": error})
 
+    async def show_life(self) -> None:
+        """Say something that is right at any time."""
+        await self.ask(NOBODYS, {})
+
     def _made(self, id: str | None, method: str, params: object) -> Object:
         made: dict[str, object] = {"jsonrpc": "2.0"}
         if id is not None:

@@ -13,8 +13,13 @@ PATH = "/api/runner/v1/connect"
 TOKEN = "s3cret"
 RUNNER, PLANE = ("kodelet", "runner"), ("kodelet", "control-plane")
 
-PARTS_OF_RUNNER = (("session",), ("envelope", "work"), ("runs", "events"))
-PARTS_OF_PLANE = (("KODELET-C-215",), ("KODELET-C-[013]*",), ("KODELET-C-20*", "KODELET-C-21[!5]"))
+PARTS_OF_RUNNER = (("session",), ("envelope", "work"), ("runs", "events"), ("life",))
+PARTS_OF_PLANE = (
+    ("KODELET-C-215",),
+    ("KODELET-C-[013]*",),
+    ("KODELET-C-20*", "KODELET-C-21[!5]"),
+    ("life",),
+)
 
 
 def test_parts_are_the_whole() -> None:

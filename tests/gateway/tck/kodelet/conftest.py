@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import trio
@@ -29,6 +29,7 @@ from fleetgate.gateway.tck.peer import Skipped
 from fleetgate.gateway.tck.proving import InProcess, open_controller, open_worker
 from fleetgate.gateway.tck.runner import Runner
 from fleetgate.gateway.tck.target import Wants, open_target
+from fleetgate.gateway.testing import SeenHouse
 from fleetgate.protocols.kodelet.northbound import RunnerConnection
 
 TOKEN = "tck-token"
@@ -56,10 +57,21 @@ async def web_runner(folder: Path) -> AsyncIterator[Runner]:
         yield examined
 
 
+At: TypeAlias = Callable[..., AbstractAsyncContextManager[Runner]]
+"""A kit at a peer of ours whose settings have these members."""
+
+
+@pytest.fixture
+def at_web_runner(folder: Path) -> At:
+    """The kit for runners, at ours, over a real WebSocket."""
+    return partial(at_our_runner, f"ws://127.0.0.1:0{PATH}", folder)
+
+
 @asynccontextmanager
-async def at_our_runner(address: str, folder: Path) -> AsyncGenerator[Runner, None]:
+async def at_our_runner(address: str, folder: Path, **members: Any) -> AsyncGenerator[Runner, None]:
     kit = kit_of("kodelet", "runner")
-    settings = settings_of(adapters(())["kodelet"].northbound.settings, (), **RUNNER_SETTINGS)
+    named = {**RUNNER_SETTINGS, **members}
+    settings = settings_of(adapters(())["kodelet"].northbound.settings, (), **named)
     token, connect = GivenToken(value=TOKEN), partial(RunnerConnection, takes=takes)
     given = kit.given(token=TOKEN)
     async with open_target(kit, address, kit.options(given), Wants({})) as target:
@@ -128,3 +140,23 @@ async def plane() -> AsyncIterator[Runner]:
             async with open_target(kit, address, kit.options(given), wants) as target:
                 yield Runner(kit, target, given)
         nursery.cancel_scope.cancel()
+
+
+@pytest.fixture
+def at_web_plane() -> At:
+    """The kit for control planes, at ours, over a real WebSocket."""
+    return at_our_web_plane
+
+
+@asynccontextmanager
+async def at_our_web_plane(**members: Any) -> AsyncGenerator[Runner, None]:
+    kit, seen = kit_of("kodelet", "control-plane"), SeenHouse()
+    settings = adapters(())["kodelet"].southbound.settings(**members)
+    tokens = (Grant(GivenToken(value=TOKEN), "runner"),)
+    url = f"ws://127.0.0.1:0{PATH}"
+    entry = Entry("south", "runners", "kodelet", url, True, settings, tokens=tokens)
+    given = kit.given(token=TOKEN)
+    async with open_controller(entry, seen):
+        address = str(seen.entries["runners"].named("listening")[0])
+        async with open_target(kit, address, kit.options(given), Wants({})) as target:
+            yield Runner(kit, target, given)

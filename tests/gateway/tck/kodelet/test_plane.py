@@ -12,8 +12,8 @@ from fleetgate.gateway.tck.proving import (
 )
 from fleetgate.gateway.tck.runner import Runner
 
-ELSEWHERE = {"KODELET-C-103", "KODELET-C-105", "KODELET-C-019"}
-"""They need HTTP, or a WebSocket: test_plane_upgrade.py has both."""
+ELSEWHERE = {"KODELET-C-103", "KODELET-C-105", "KODELET-C-019", "KODELET-C-401", "KODELET-C-402"}
+"""They need HTTP, or a WebSocket: test_plane_upgrade.py has both, and test_life.py the last two."""
 
 
 async def test_our_control_plane_meets_every_requirement(

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
 import attrs
 import pytest
 from trio.testing import MockClock
 
-from fleetgate.gateway.config_entries import Entry, Grant
-from fleetgate.gateway.fakes.options import GivenToken
-from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.tck.kits import kit_of
 from fleetgate.gateway.tck.kodelet.plane_upgrade import TOPIC
 from fleetgate.gateway.tck.peer import Patience
-from fleetgate.gateway.tck.proving import check_fails, check_mutants, open_controller
+from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner, Verdict
 from fleetgate.gateway.tck.target import Wants, open_target
 from fleetgate.gateway.tck.testing import STAYS, Bend, Mutants, says
-from fleetgate.gateway.testing import SeenHouse
 from fleetgate.transports.api import Link
 from fleetgate.transports.open import open_listener
 
@@ -63,20 +62,13 @@ async def test_a_door_that_is_always_open_or_always_shut_fails(
     ("id", "bend"),
     [*((id, says('"success":false', '"success":true')) for id in BODIES), ("KODELET-C-019", STAYS)],
 )
-async def test_what_needs_http_or_a_websocket(id: str, bend: Bend) -> None:
+async def test_what_needs_http_or_a_websocket(
+    at_web_plane: Callable[[], AbstractAsyncContextManager[Runner]], id: str, bend: Bend
+) -> None:
     """The bodies of refusals, and binary messages. In real time, for they need a real socket."""
-    kit, token = kit_of("kodelet", "control-plane"), "t"
-    tokens = (Grant(GivenToken(value=token), "runner"),)
-    settings = adapters(())["kodelet"].southbound.settings()
-    url = "ws://127.0.0.1:0/api/runner/v1/connect"
-    entry = Entry("south", "runners", "kodelet", url, True, settings, tokens=tokens)
-    seen, given = SeenHouse(), kit.given(token=token)
-    async with open_controller(entry, seen):
-        address = str(seen.entries["runners"].named("listening")[0])
-        async with open_target(kit, address, kit.options(given), Wants({})) as target:
-            runner = Runner(kit, target, given)
-            (requirement,) = (each for each in kit.requirements if each.id == id)
-            result = await runner.attempt(requirement)
-            assert result.verdict is Verdict.PASS, result.reason
-            runner.patience = Patience(within=0.1)
-            await check_fails(runner, id, bend)
+    async with at_web_plane() as runner:
+        (requirement,) = (each for each in runner.kit.requirements if each.id == id)
+        result = await runner.attempt(requirement)
+        assert result.verdict is Verdict.PASS, result.reason
+        runner.patience = Patience(within=0.1)
+        await check_fails(runner, id, bend)
