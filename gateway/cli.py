@@ -44,6 +44,8 @@ Commands: TypeAlias = Any
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        stand_in()
     if argv is None and words[:1] in _SETTLING:
         hold()
     if words and words[0] in _ELSEWHERE:
@@ -56,6 +58,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     name, _, function = arguments.does.partition(":")
     does = getattr(import_module(_COMMANDS + name), function)
     return _guarded(lambda: int(does(arguments)))
+
+
+def stand_in() -> None:
+    """Put the null device where standard input, output or error is closed. What is opened next
+    would else have its number: lines would be written to a link, and read from one."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            flags = os.O_RDONLY if number == 0 else os.O_WRONLY
+            opened = os.open(os.devnull, flags)  # the lowest number that is free: this one
+            setattr(sys, name, os.fdopen(opened, "r" if number == 0 else "w"))
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

@@ -21,6 +21,14 @@ class TooLong(Exception):
     """A line was above `MAX_LINE`. It was passed over to its end."""
 
 
+class OutputLost(OSError):
+    """Lines cannot be written. `unread`: since nobody reads them any more."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(f"its standard output cannot be written: {cause.strerror}")
+        self.unread = isinstance(cause, BrokenPipeError)
+
+
 class LineReader:
     """Reads lines from a file descriptor in a thread: a pipe, a terminal, a file, /dev/null.
 
@@ -87,11 +95,14 @@ class LineWriter:
     async def write(self, *lines: Line) -> None:
         """Write the objects. Cancelled, they are written all the same, if the reader reads.
 
-        Raises: `OSError` where nobody reads any more.
+        Raises: `OutputLost`.
         """
         await self.write_encoded(b"".join(map(encode, lines)))
 
     async def write_encoded(self, data: bytes) -> None:
         """The same for objects that are encoded already, each with its newline."""
         async with self._lock:
-            await trio.to_thread.run_sync(write_all, self._fd, data)
+            try:
+                await trio.to_thread.run_sync(write_all, self._fd, data)
+            except OSError as error:
+                raise OutputLost(error) from None

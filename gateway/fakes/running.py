@@ -9,7 +9,6 @@ from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    suppress,
 )
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -22,7 +21,7 @@ from fleetgate.core.worker import InputKind, Liveness, WorkerStatus
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.frontend import FrontEnd
-from fleetgate.gateway.fakes.lines import LineReader, LineWriter, Writer
+from fleetgate.gateway.fakes.lines import LineReader, LineWriter, OutputLost, Writer
 from fleetgate.gateway.fakes.links import FakeLinks
 from fleetgate.gateway.fakes.named import short_name
 from fleetgate.gateway.fakes.performing import Performer
@@ -292,9 +291,12 @@ def _lost(lines: int) -> bytes:
 
 
 async def _write_all(writer: LineWriter, backlog: Backlog) -> None:
-    with suppress(OSError):  # nobody reads us any more: the end of our input says so, too
+    try:
         while data := await backlog.take():
             await writer.write_encoded(data)
+    except OutputLost as lost:
+        if not lost.unread:  # else the end of our input says so, too
+            raise
 
 
 async def _end_on_signal(ending: Ending) -> None:

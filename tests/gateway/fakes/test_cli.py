@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
@@ -204,3 +205,28 @@ def test_where_a_fake_makes_many_classes_they_share_what_few_values_need(loaded:
     }
     assert ours
     assert {module: classes for module, classes in ours.items() if classes > 3} == {}
+
+
+SERVER = ("fake", "rvbox-server", "--listen", "ws://127.0.0.1:0/agent")
+
+
+def closing(*redirections: str) -> list[str]:
+    """A fake whose standard input, output or error is closed, or leads elsewhere."""
+    shell = f'exec "$@" {" ".join(redirections)}'
+    return ["sh", "-c", shell, "sh", sys.executable, "-P", "-m", "fleetgate", *SERVER]
+
+
+@pytest.mark.parametrize("closed", [("<&-",), ("</dev/null", ">&-"), ("<&-", ">&-", "2>&-")])
+def test_a_fake_whose_files_are_closed_is_one_that_was_asked_to_end(closed: Sequence[str]) -> None:
+    done = subprocess.run(closing(*closed), capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "Invalid" in done.stderr) == (0, False), done.stderr
+
+
+def test_a_fake_whose_output_is_lost_says_so() -> None:
+    """Its input is open: that nobody reads it is no reason to end, but a full disk is."""
+    with subprocess.Popen(
+        closing(">/dev/full"), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as fake:
+        assert fake.wait(60) == 1
+        assert fake.stderr is not None
+        assert "its standard output cannot be written: No space left" in fake.stderr.read()

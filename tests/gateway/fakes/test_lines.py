@@ -12,7 +12,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetgate.gateway.fakes.lines import LineReader, LineWriter, TooLong
+from fleetgate.gateway.fakes.lines import LineReader, LineWriter, OutputLost, TooLong
 
 
 @pytest.fixture
@@ -103,3 +103,16 @@ async def test_writing_to_nobody_is_an_os_error(pipe: tuple[int, int]) -> None:
 async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
     reader = LineReader(os.open(os.devnull, os.O_RDONLY))
     assert await reader.next() is None
+
+
+async def test_output_that_cannot_be_written_says_so(pipe: tuple[int, int]) -> None:
+    theirs, ours = pipe
+    os.close(theirs)
+    with pytest.raises(OutputLost, match="standard output cannot be written: Broken pipe") as gone:
+        await LineWriter(ours).write({"a": 1})
+    assert gone.value.unread
+    full = os.open("/dev/full", os.O_WRONLY)
+    with pytest.raises(OutputLost, match="No space left") as lost:
+        await LineWriter(full).write({"a": 1})
+    assert not lost.value.unread
+    os.close(full)
