@@ -408,7 +408,7 @@ class OneSequence(Check):
                 assert seen == list(stored)[: len(seen)]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i1_a_run_has_one_sequence_for_everybody(numbered: bool, steps: Steps) -> None:
     play(OneSequence(), numbered, steps)
@@ -444,7 +444,7 @@ class DurableThenVisible(Check):
         assert kept.last_seq >= batch[-1].seq
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i2_nothing_is_seen_or_answered_before_it_is_durable(numbered: bool, steps: Steps) -> None:
     play(DurableThenVisible(), numbered, steps)
@@ -462,7 +462,7 @@ class DurableThenAcknowledged(Check):
             assert [each.event for each in stored if each.source is not None] == log
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i3_what_is_confirmed_to_a_worker_is_durable(numbered: bool, steps: Steps) -> None:
     play(DurableThenAcknowledged(), numbered, steps)
@@ -476,7 +476,7 @@ class Once(Check):
         assert [each.event for each in native] == world.log.get(run, [])[: len(native)]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i4_an_event_that_is_sent_again_is_recorded_once(numbered: bool, steps: Steps) -> None:
     play(Once(), numbered, steps)
@@ -493,7 +493,7 @@ class OneEnd(Check):
             assert (await describe(world.hub, run)).state.terminal
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i5_every_accepted_run_has_one_end_and_nothing_behind_it(
     numbered: bool, steps: Steps
@@ -536,7 +536,7 @@ class Idempotent(Check):
         await wait_all_tasks_blocked()
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i6_what_is_asked_again_is_performed_once(numbered: bool, steps: Steps) -> None:
     play(Idempotent(), numbered, steps)
@@ -571,7 +571,7 @@ class OldLinksAreFenced(Check):
         self.stale(world, run)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i7_an_older_link_can_do_nothing(numbered: bool, steps: Steps) -> None:
     play(OldLinksAreFenced(), numbered, steps)
@@ -588,7 +588,7 @@ class ACursorNotAQueue(Check):
             assert not slot.tail, "its one watcher has all of it"
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @whatever
 def test_i8_a_watcher_is_a_cursor_and_leaves_nothing_behind(numbered: bool, steps: Steps) -> None:
     play(ACursorNotAQueue(), numbered, steps)
@@ -657,7 +657,7 @@ async def within_bounds(hub: Hub, journal: MemoryJournal) -> None:
         assert len(known.orders) <= TIGHT.run_orders
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(st.lists(pushes, max_size=40))
 def test_i9_whoever_pushes_every_table_stays_in_its_bounds(
     drawn: list[tuple[object, ...]],
@@ -694,7 +694,7 @@ async def tell(reports: list[list[e.Event]]) -> None:
             assert there == event or not plain, "what can be recorded is"
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(st.lists(st.lists(told, min_size=1, max_size=4), max_size=10))
 def test_i10_every_event_is_recorded_or_something_in_its_place_says_why_not(
     reports: list[list[e.Event]],
@@ -736,7 +736,7 @@ async def two_links(drawn: list[tuple[str, str, str]]) -> None:
             }
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(st.lists(deeds, max_size=12))
 def test_i12_a_native_name_means_another_run_on_another_link(
     drawn: list[tuple[str, str, str]],

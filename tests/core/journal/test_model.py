@@ -276,12 +276,13 @@ async def compare(journal: Journal, model: Model) -> None:
         assert await journal.notes(space) == wanted
 
 
+@settings(max_examples=examples(40))
 @given(scripts)
 def test_memory_is_as_the_model(script: list[list[Action]]) -> None:
     trio.run(play, open_memory_journal, script, frozenset[int]())
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 @given(scripts, st.frozensets(st.integers(1, 12), max_size=3))
 def test_sqlite_is_as_the_model_however_often_opened(
     script: list[list[Action]], reopen: frozenset[int]

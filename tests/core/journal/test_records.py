@@ -6,11 +6,12 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
+from fleetgate.core.drawing import examples
 from fleetgate.core.ids import Epoch, RunId, Seq
 from fleetgate.core.journal.records import (
     Again,
@@ -35,6 +36,7 @@ def again(event: e.Recorded) -> e.Recorded:
 
 
 @pytest.mark.parametrize("kind", EVENT_KINDS)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_an_event_of_every_kind_comes_back(kind: type[e.Event], data: st.DataObject) -> None:
     event = data.draw(recorded(events(kind)))
