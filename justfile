@@ -36,7 +36,7 @@ test *args:
 
 # the tests that run a whole program for many seconds, which `just test` leaves out; only files that have some are read
 slow *args:
-    {{ bin }}/python -P -m pytest -n {{ num_cpus() }} --dist worksteal -m slow {{ if args == "" { "$(grep -rl pytest.mark.slow tests --include='test_*.py')" } else { args } }}
+    {{ bin }}/python -P -m pytest -n {{ num_cpus() }} --dist worksteal -m slow -o faulthandler_timeout=1500 {{ if args == "" { "$(grep -rl pytest.mark.slow tests --include='test_*.py')" } else { args } }}
 
 # the tests with branch coverage, and the gate on it
 cov: (test "--cov" "--cov-report=") cov-report

@@ -128,6 +128,7 @@ def write_lane(folder: Path, body: str) -> Any:
     return interop.find_lanes(folder.parent)[0]
 
 
+@pytest.mark.slow
 def test_a_lane_is_played_and_says_what_it_did(tmp_path: Path) -> None:
     """One real run of pytest, as `just interop` has it."""
     folder = tmp_path / "small"

@@ -55,6 +55,7 @@ def test_figures_are_in_milliseconds_and_beside_those_of_an_empty_journal() -> N
 SMALL = RecoveryPlan(events=320, replayed=300, open_runs=3, rounds=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trial", ["_fill", "_start", "_replay"])
 def test_a_try_that_fails_at_its_end_is_in_nobodys_way(
     trial: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fleetgate.gateway.bench import startup
 from fleetgate.gateway.bench.startup import PROGRAMS, StartupPlan, StartupSample
 from fleetgate.gateway.fakes.cli import FAKES
 
 
+@pytest.mark.slow
 def test_every_command_runs_in_its_turn_and_the_first_round_does_not_count() -> None:
     samples = startup.measure(StartupPlan(rounds=1))
     assert [sample.command for sample in samples] == [*PROGRAMS]

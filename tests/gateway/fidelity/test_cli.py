@@ -34,6 +34,7 @@ def test_a_command_line_that_makes_no_sense(argv, words: str, capsys) -> None:
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_one_pair_as_lines(capsys) -> None:
     assert run(["rvbox", "--json", "rvbox"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

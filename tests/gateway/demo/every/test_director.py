@@ -13,6 +13,7 @@ from fleetgate.gateway.demo.every.show import EveryJsonShow
 from fleetgate.gateway.demo.every.stage import set_every_stage
 
 
+@pytest.mark.slow
 async def test_a_process_that_ends_by_itself_ends_the_show() -> None:
     stage = set_every_stage()
     stage.config.write_text("nothing = 1\n")
@@ -31,6 +32,7 @@ async def test_a_process_that_ends_by_itself_ends_the_show() -> None:
     assert all(child.process.returncode is not None for child in home.children)
 
 
+@pytest.mark.slow
 async def test_why_an_entry_cannot_listen_is_among_the_last_words() -> None:
     """The gateway has sixteen more lines to say behind it."""
     stage = set_every_stage()
