@@ -39,7 +39,7 @@ CALLS: Final = {
 
 def talking(path: str = TALK, **more: Any) -> Options:
     """Options of either end for these methods. `more`: of `GrpcOptions`."""
-    return Options(grpc=GrpcOptions(calls=CALLS, dial=path, **more), close_timeout=0.2)
+    return Options(grpc=GrpcOptions(calls=CALLS, dial=path, **more))
 
 
 def prefixed(message: bytes, flag: int = 0) -> bytes:

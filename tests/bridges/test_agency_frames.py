@@ -24,7 +24,7 @@ from fleetgate.gateway.testing import SeenEntry
 from fleetgate.protocols.agency.settings import AgencyNorthboundSettings
 
 CAP = 1_048_577
-WITHIN = 20
+WITHIN = 120
 HELLO = b'{"requestId":1,"type":"hello","client_name":"c","version":{"major":0,"minor":3}}'
 LIST = b'{"requestId":2,"type":"list_runs"}'
 RUNS = {"kind": "response", "request_id": 2, "type": "runs", "runs": []}

@@ -31,7 +31,7 @@ from fleetgate.protocols.iop.settings import EdgeSettings, NorthSettings, north_
 from fleetgate.transports.api import Link, LinkBroken
 from fleetgate.transports.open import open_dialer
 
-WITHIN = 20
+WITHIN = 120
 LARGEST = w.MAX_MESSAGE
 
 

@@ -72,7 +72,7 @@ class Client:
             request_serializer=lambda given: given.SerializeToString(),
             response_deserializer=answer.FromString,
         )
-        return call(request, metadata=self._metadata, timeout=20)
+        return call(request, metadata=self._metadata, timeout=120)
 
     async def stream(self, method: str, request: Any, answer: Any = runtime.RunEvent) -> list[Any]:
         return await trio.to_thread.run_sync(lambda: list(self.begin(method, request, answer)))
@@ -83,7 +83,7 @@ class Client:
             request_serializer=lambda given: given.SerializeToString(),
             response_deserializer=answer.FromString,
         )
-        made = partial(call, request, metadata=self._metadata, timeout=20)
+        made = partial(call, request, metadata=self._metadata, timeout=120)
         return await trio.to_thread.run_sync(made)
 
 
@@ -113,7 +113,7 @@ class Fleet:
 
     async def ready(self) -> None:
         """Wait until the node is registered at the edge."""
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             while True:
                 known = await self.edge.hub.submit(c.ListWorkers())
                 assert isinstance(known, WorkerList)
@@ -141,7 +141,7 @@ def client(fleet: Fleet) -> Any:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         while not holds():  # noqa: ASYNC110 - what is waited for is at the other end of a socket
             await trio.sleep(0.01)
 
@@ -320,7 +320,7 @@ async def test_bytes_that_are_no_request_are_invalid(fleet: Fleet) -> None:
 
         async def ask() -> bytes:
             return await trio.to_thread.run_sync(
-                partial(call, b"\xff\xff", metadata=metadata, timeout=20)
+                partial(call, b"\xff\xff", metadata=metadata, timeout=120)
             )
 
         code, _ = await refusal(ask())
@@ -336,7 +336,7 @@ async def test_a_foreign_node_registers_runs_and_is_replaced(fleet: Fleet, clien
             request_serializer=lambda given: given.SerializeToString(),
             response_deserializer=link.EdgeMessage.FromString,
         )
-        heard = connect(iter(said.get, None), timeout=20)
+        heard = connect(iter(said.get, None), timeout=120)
         said.put(link.NodeMessage(register={"token": "a-token"}))
         answer = await trio.to_thread.run_sync(next, heard)
         assert (answer.registered.accepted, answer.registered.node_id) == (True, "n1")
@@ -386,7 +386,7 @@ async def test_a_foreign_node_that_begins_badly_hears_why(
             request_serializer=lambda given: given.SerializeToString(),
             response_deserializer=link.EdgeMessage.FromString,
         )
-        heard = connect(iter([link.NodeMessage(**first)]), timeout=20)
+        heard = connect(iter([link.NodeMessage(**first)]), timeout=120)
         told = await trio.to_thread.run_sync(next, heard)
         assert told.error.code == code
         if not code:

@@ -32,7 +32,7 @@ from fleetgate.protocols.iop.settings import EdgeSettings, NorthSettings
 from fleetgate.transports.api import TlsFiles
 
 DONE = RunFinished(Outcome(RunState.SUCCEEDED, Reason.EXITED, text="all done"))
-WITHIN = 20
+WITHIN = 120
 
 
 @attrs.frozen

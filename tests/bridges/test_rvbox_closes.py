@@ -27,7 +27,7 @@ from fleetgate.schemas.rvbox.v1 import common_pb2 as common
 from fleetgate.transports.api import Link, LinkBroken, Options
 from fleetgate.transports.open import open_listener
 
-WITHIN = 20
+WITHIN = 120
 MIB = 1 << 20
 UUID = "3f2b8c1d-5e6a-4b7c-8d9e-0f1a2b3c4d5e"
 HASH = bytes(range(32))

@@ -86,7 +86,7 @@ async def register(link: Link) -> Any:
 
 async def ended(link: Link) -> str:
     """What the link ended with; nothing may come before."""
-    with trio.fail_after(5), pytest.raises((LinkError, trio.EndOfChannel)) as caught:
+    with trio.fail_after(120), pytest.raises((LinkError, trio.EndOfChannel)) as caught:
         await link.receive()
     return str(caught.value)
 

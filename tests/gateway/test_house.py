@@ -182,7 +182,7 @@ async def test_a_runner_that_is_killed_in_its_first_link_knows_its_id(home: Home
         adapters = {"kodelet": kodelet_adapter}
         house = House(home.hub, home.journal, TrioClock(), adapters, SeenHouse(), nursery)
         await house.apply(config(entry))
-        with trio.fail_after(10):
+        with trio.fail_after(120):
             await heard.wait()
         nursery.cancel_scope.cancel()
     (kept,) = used

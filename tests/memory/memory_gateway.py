@@ -147,7 +147,7 @@ async def open_gateway(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(served.listen)
         try:
-            with trio.fail_after(60):
+            with trio.fail_after(120):
                 await served.ready.wait()
             yield served
             assert process.poll() is None, "the gateway has ended"

@@ -155,7 +155,7 @@ async def _attack(address: str, attack: Attack) -> bool:
     ended = trio.Event()
     async with stream, trio.open_nursery() as nursery:
         nursery.start_soon(_hear, stream, ended)
-        with trio.move_on_after(60):
+        with trio.move_on_after(300):
             try:
                 for piece in attack.pieces():
                     await stream.send_all(piece)

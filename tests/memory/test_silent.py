@@ -80,7 +80,7 @@ async def _never_speak(entry: str) -> None:
             await crowd.come(address, stack, nursery)
             if not crowd.came % 50:
                 await trio.sleep(0.01)
-        with trio.fail_after(120):
+        with trio.fail_after(600):
             await until(lambda: crowd.open <= most)
             grown = served.peak - before
             say(f"{entry}: {MANY} silent peers, {grown / MIB:.1f} MiB")

@@ -15,7 +15,7 @@ from fleetgate.transports.stream import StreamLink
 from fleetgate.transports.testing import open_link_pair
 
 MIB = 1 << 20
-OPTIONS = Options(framing="kind", limit=8 * MIB, close_timeout=0.2)
+OPTIONS = Options(framing="kind", limit=8 * MIB)
 LARGE = [b"\x00" + bytes([n]) * 3 * MIB for n in (1, 2, 3)]
 """More than any socket takes at once."""
 

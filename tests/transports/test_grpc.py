@@ -39,15 +39,17 @@ from fleetgate.transports.testing import LinkTraits, check_link, open_link_pair
 HERE = "grpc://127.0.0.1:0"
 SECURE = "grpcs://127.0.0.1:0"
 OPTIONS = talking()
+SHORT = attrs.evolve(OPTIONS, close_timeout=0.5)
+"""Where closing is waited for in vain."""
 
 
 async def test_it_is_a_link() -> None:
-    await check_link(lambda: open_link_pair(HERE, OPTIONS), LinkTraits())
+    await check_link(lambda: open_link_pair(HERE, SHORT), LinkTraits())
 
 
 async def test_it_is_a_link_over_tls(certificates) -> None:
-    listening = attrs.evolve(OPTIONS, tls=certificates.listening(mutual=True))
-    dialling = attrs.evolve(OPTIONS, tls=certificates.dialling(mutual=True))
+    listening = attrs.evolve(SHORT, tls=certificates.listening(mutual=True))
+    dialling = attrs.evolve(SHORT, tls=certificates.dialling(mutual=True))
     await check_link(lambda: open_link_pair(SECURE, listening, dialling), LinkTraits())
     async with open_link_pair(SECURE, listening, dialling) as (near, far):
         assert far.opening.identities[0] == "node-7"
@@ -102,10 +104,10 @@ async def test_a_genuine_client_makes_calls_of_each_kind() -> None:
     def work() -> list[Any]:
         with grpc.insecure_channel(target(url)) as channel:
             return [
-                channel.unary_unary(ASK)(b"a", timeout=20),
-                list(channel.unary_stream(LISTEN)(b"a", timeout=20)),
-                channel.stream_unary(TELL)(iter([b"a", b"b"]), timeout=20),
-                list(channel.stream_stream(TALK)(iter([b"a", b"b"]), timeout=20)),
+                channel.unary_unary(ASK)(b"a", timeout=120),
+                list(channel.unary_stream(LISTEN)(b"a", timeout=120)),
+                channel.stream_unary(TELL)(iter([b"a", b"b"]), timeout=120),
+                list(channel.stream_stream(TALK)(iter([b"a", b"b"]), timeout=120)),
             ]
 
     async with serving(handler) as url:
@@ -132,7 +134,7 @@ async def test_a_genuine_client_talks_over_tls(certificates) -> None:
         big = [bytes([number]) * 100_000 for number in range(40)]
         with grpc.secure_channel(target(url), credentials) as channel:
             talk = channel.stream_stream(TALK)
-            answers = talk(iter(big), timeout=20, metadata=[("authorization", "Bearer x")])
+            answers = talk(iter(big), timeout=120, metadata=[("authorization", "Bearer x")])
             assert list(answers) == big
         return big
 
@@ -151,9 +153,9 @@ async def test_a_genuine_client_hears_how_a_call_ends() -> None:
     def work() -> list[tuple[int, str]]:
         with grpc.insecure_channel(target(url)) as channel:
             ask, none = channel.unary_unary(ASK), channel.unary_unary("/test.Talk/None")
-            told = [failed(lambda code=code: ask(b"%d" % code, timeout=20)) for code in (5, 16)]
-            told.append(failed(lambda: none(b"", timeout=20)))
-            told.append(failed(lambda: ask(bytes(OPTIONS.limit + 1), timeout=20)))
+            told = [failed(lambda code=code: ask(b"%d" % code, timeout=120)) for code in (5, 16)]
+            told.append(failed(lambda: none(b"", timeout=120)))
+            told.append(failed(lambda: ask(bytes(OPTIONS.limit + 1), timeout=120)))
             return told
 
     async with serving(handler) as url:
@@ -179,7 +181,7 @@ async def test_a_genuine_client_cancels_and_runs_out_of_time() -> None:
 
     def cancel() -> None:
         with grpc.insecure_channel(target(url)) as channel:
-            call = channel.stream_stream(TALK)(iter_forever(), timeout=20)
+            call = channel.stream_stream(TALK)(iter_forever(), timeout=120)
             assert next(call) == b"begun"
             call.cancel()
 
@@ -212,7 +214,7 @@ async def test_a_genuine_client_asks_what_there_is() -> None:
             check = channel.unary_unary(
                 CHECK, HealthCheckRequest.SerializeToString, HealthCheckResponse.FromString
             )
-            found: list[Any] = [check(HealthCheckRequest(service="test.Talk"), timeout=20).status]
+            found: list[Any] = [check(HealthCheckRequest(service="test.Talk"), timeout=120).status]
             for path in PATHS:
                 ask = channel.stream_stream(
                     path,
@@ -223,7 +225,7 @@ async def test_a_genuine_client_asks_what_there_is() -> None:
                     ServerReflectionRequest(list_services=""),
                     ServerReflectionRequest(file_containing_symbol="test.Talk"),
                 ]
-                listed, described = ask(iter(questions), timeout=20)
+                listed, described = ask(iter(questions), timeout=120)
                 found += [each.name for each in listed.list_services_response.service]
                 found += described.file_descriptor_response.file_descriptor_proto
         return found

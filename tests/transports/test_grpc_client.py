@@ -71,7 +71,7 @@ async def test_what_a_call_brings() -> None:
         await raw.flush()
         await raw.ended()
 
-    options = Options(grpc=talking().grpc, close_timeout=0.2, headers={"Authorization": "Bearer x"})
+    options = Options(grpc=talking().grpc, headers={"Authorization": "Bearer x"})
     end = await outcome(serve, options)
     assert isinstance(end, trio.EndOfChannel)
     assert seen[0][":path"] == TALK

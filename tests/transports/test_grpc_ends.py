@@ -162,7 +162,7 @@ async def test_an_answer_that_must_be_one_message() -> None:
 
 async def test_a_client_counts_the_answers() -> None:
     """The server thinks that the call streams; the client was told otherwise."""
-    dialling = Options(grpc=GrpcOptions({TALK: GrpcMethod(True, False)}, TALK), close_timeout=0.2)
+    dialling = Options(grpc=GrpcOptions({TALK: GrpcMethod(True, False)}, TALK))
     for answers in ((), (b"1", b"2")):
         async with open_link_pair(HERE, talking(), dialling) as (near, far):
             await far.send_some(answers)
@@ -245,7 +245,8 @@ async def test_a_client_that_does_not_read_hears_why_it_ends_all_the_same() -> N
         with pytest.raises((LinkClosed, LinkBroken)):
             await link.send_some([bytes(100_000)] * 1000)
 
-    async with serving(handler) as url, raw_client(url) as raw:
+    short = attrs.evolve(talking(), close_timeout=0.2)  # it is waited for in vain
+    async with serving(handler, short) as url, raw_client(url) as raw:
         call = raw.request(TALK)
         await raw.flush()
         await closed.wait()

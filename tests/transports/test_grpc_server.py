@@ -15,6 +15,7 @@ import trio
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, PingAckReceived
 from h2.settings import SettingCodes
+from trio.testing import MockClock
 
 from fleetgate.transports import grpc_link, grpc_server
 from fleetgate.transports.address import parse_address
@@ -29,7 +30,7 @@ from fleetgate.transports.api import (
 )
 from fleetgate.transports.grpc_http2 import CONNECTION_WINDOW
 from fleetgate.transports.grpc_link import GrpcLink
-from fleetgate.transports.grpc_server import ServerConnection
+from fleetgate.transports.grpc_server import QUIET, ServerConnection
 from fleetgate.transports.grpc_services import WATCH
 from fleetgate.transports.grpc_testing import (
     ASK,
@@ -417,51 +418,61 @@ async def test_a_slow_preface_is_given_up() -> None:
     assert reports.all == [("handshake_failed", "the handshake took too long")]
 
 
-async def test_a_connection_that_nobody_uses_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def over(clock: MockClock, seconds: float) -> None:
+    """Let time go by once nothing is under way. What is real does not depend on how fast this
+    machine is, and nothing ends early."""
+    await trio.testing.wait_all_tasks_blocked(0.01)
+    clock.jump(seconds)
+
+
+async def test_a_connection_that_nobody_uses_is_ended(mock_clock: MockClock) -> None:
     """Whoever has said the preface and nothing more holds no place for good. Nor does a call of the
     health service, which asks nobody who it is, nor one whose headers have no end."""
-    monkeypatch.setattr(grpc_server, "QUIET", 0.02)
     unfinished = b"\0\0\1\1\0\0\0\0\1\x82"
     async with serving(echo) as url:
         for begun in (b"", b"\0\0", unfinished):
             async with raw_client(url) as raw:
                 await raw.stream.send_all(begun)
+                await over(mock_clock, QUIET)
                 await raw.until(ConnectionTerminated)
                 await raw.ended()
         async with raw_client(url) as raw:
             watch = raw.request(WATCH)
             raw.h2.send_data(watch, prefixed(b""), end_stream=True)
             await raw.flush()
+            for _ in range(2):  # it was asked for something before the first
+                await over(mock_clock, QUIET)
             await raw.until(ConnectionTerminated)
             await raw.ended()
 
 
-async def test_a_connection_with_a_call_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grpc_server, "QUIET", 0.001)
+async def test_a_connection_with_a_call_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, mock_clock: MockClock
+) -> None:
     looks: list[bool] = []
-    enough = trio.Event()
     quiet = ServerConnection.quiet
 
     def looked(connection: ServerConnection) -> bool:
         looks.append(quiet(connection))
-        if len(looks) > 5:
-            enough.set()
         return looks[-1]
 
+    monkeypatch.setattr(ServerConnection, "quiet", looked)
     async with serving(echo) as url, raw_client(url) as raw:
         call = raw.request(TALK)
         await raw.flush()
         raw.h2.ping(b"started?")
         await raw.flush()
         await raw.until(PingAckReceived)
-        monkeypatch.setattr(ServerConnection, "quiet", looked)
-        await enough.wait()
+        for _ in range(5):
+            await over(mock_clock, QUIET)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert looks == [False] * 5
         raw.h2.end_stream(call)
         await raw.flush()
         assert (await raw.outcome(call))["grpc-status"] == "0"
+        await over(mock_clock, QUIET)
         await raw.ended()
-    assert not any(looks[:5])
-    assert looks[-1]
+    assert looks[5:] == [True]
 
 
 async def test_a_slow_tls_handshake_is_given_up(certificates) -> None:

@@ -48,7 +48,7 @@ async def test_the_next_handshake_meets_it_and_links_go_on(
     scheme: str, used: TlsFiles, certificates, strangers, tmp_path: Path
 ) -> None:
     use = GrpcOptions({"/a.B/C": GrpcMethod()}, "/a.B/C")
-    common = Options(framing="kind", close_timeout=0.2, grpc=use)
+    common = Options(framing="kind", grpc=use)
     path = "/" if scheme == "wss" else ""
     async with (
         open_listener(f"{scheme}://127.0.0.1:0{path}", attrs.evolve(common, tls=used)) as listener,

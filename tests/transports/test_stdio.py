@@ -15,7 +15,7 @@ from fleetgate.transports.api import Link, Options
 from fleetgate.transports.stdio import StdioLink
 from fleetgate.transports.testing import LinkTraits, check_link
 
-OPTIONS = Options(framing="text_lines", close_timeout=0.2)
+OPTIONS = Options(framing="text_lines", close_timeout=0.5)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
+import attrs
 import pytest
 import trio
 
@@ -13,7 +14,9 @@ from fleetgate.transports.tcp import connect, within_deadline
 from fleetgate.transports.testing import LinkTraits, check_link, open_link_pair
 
 HERE = "tcp://127.0.0.1:0"
-SHORT = Options(framing="kind", close_timeout=0.2)
+OPTIONS = Options(framing="kind")
+SHORT = attrs.evolve(OPTIONS, close_timeout=0.5)
+"""Where closing is waited for in vain."""
 
 
 async def test_it_is_a_link() -> None:
@@ -21,7 +24,7 @@ async def test_it_is_a_link() -> None:
 
 
 async def test_it_is_a_link_byte_by_byte() -> None:
-    async with open_link_pair(HERE, SHORT) as (near, far):
+    async with open_link_pair(HERE, OPTIONS) as (near, far):
         for link in (near, far):
             link.trickle(1)  # type: ignore[attr-defined]
         async with trio.open_nursery() as nursery:
@@ -31,19 +34,19 @@ async def test_it_is_a_link_byte_by_byte() -> None:
 
 
 async def test_the_address_has_the_real_port_and_the_peer_is_named() -> None:
-    async with open_listener(HERE, SHORT) as listener:
+    async with open_listener(HERE, OPTIONS) as listener:
         (url,) = listener.addresses
         assert parse_address(url).port > 0
-    async with open_link_pair(HERE, SHORT) as (near, far):
+    async with open_link_pair(HERE, OPTIONS) as (near, far):
         assert near.opening.peer.startswith("127.0.0.1:")
         assert far.opening.peer.startswith("127.0.0.1:")
         assert near.opening.peer != far.opening.peer
 
 
 async def test_a_port_that_is_taken_cannot_be_bound() -> None:
-    async with open_listener(HERE, SHORT) as listener:
+    async with open_listener(HERE, OPTIONS) as listener:
         with pytest.raises(ListenFailed, match="cannot listen at tcp://"):
-            async with open_listener(listener.addresses[0], SHORT):
+            async with open_listener(listener.addresses[0], OPTIONS):
                 raise AssertionError("bound twice")
 
 
@@ -51,7 +54,7 @@ async def test_nobody_there() -> None:
     with socket.socket() as bound:  # taken, so that nobody else takes it; not listening
         bound.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{bound.getsockname()[1]}"
-        async with open_dialer(address, SHORT) as dialer:
+        async with open_dialer(address, OPTIONS) as dialer:
             with pytest.raises(DialFailed, match=r"cannot be reached: Connection refused$"):
                 await dialer.dial()
 
@@ -77,8 +80,8 @@ async def test_junk_breaks_its_own_link_only() -> None:
             await link.close(None)
 
     async with (
-        open_listener(HERE, SHORT) as listener,
-        open_dialer(listener.addresses[0], SHORT) as dialer,
+        open_listener(HERE, OPTIONS) as listener,
+        open_dialer(listener.addresses[0], OPTIONS) as dialer,
         trio.open_nursery() as nursery,
     ):
         nursery.start_soon(listener.serve, echo)
@@ -99,7 +102,7 @@ async def test_junk_breaks_its_own_link_only() -> None:
 async def test_the_last_frame_arrives_though_what_the_peer_sent_was_never_read() -> None:
     """A socket closed with bytes unread is reset; the reset may overtake the last frame."""
     for _ in range(20):
-        async with open_link_pair(HERE, SHORT) as (near, far):
+        async with open_link_pair(HERE, OPTIONS) as (near, far):
             await near.send_some([b"\x00" + b"unread" * 1000] * 20)
             await far.send(b"\x00goodbye")
             async with trio.open_nursery() as nursery:
@@ -111,7 +114,7 @@ async def test_the_last_frame_arrives_though_what_the_peer_sent_was_never_read()
 
 
 async def test_closing_in_order_meets_a_reset() -> None:
-    async with open_link_pair(HERE, SHORT) as (near, far), trio.open_nursery() as nursery:
+    async with open_link_pair(HERE, OPTIONS) as (near, far), trio.open_nursery() as nursery:
         await near.send_some([b"\x00" + b"unread" * 1000] * 3)
         nursery.start_soon(near.close, 1000)
         await trio.testing.wait_all_tasks_blocked()
@@ -119,5 +122,5 @@ async def test_closing_in_order_meets_a_reset() -> None:
 
 
 async def test_ipv6_has_brackets() -> None:
-    async with open_link_pair("tcp://[::1]:0", SHORT) as (near, _far):
+    async with open_link_pair("tcp://[::1]:0", OPTIONS) as (near, _far):
         assert near.opening.peer.startswith("[::1]:")

@@ -25,7 +25,7 @@ SCHEMES = ["tls", "wss", "grpcs"]
 
 def options(scheme: str, files: TlsFiles) -> Options:
     made = talking() if scheme == "grpcs" else Options(framing="varint")
-    return attrs.evolve(made, tls=files, close_timeout=0.2)
+    return attrs.evolve(made, tls=files)
 
 
 async def echo(link: Link) -> None:

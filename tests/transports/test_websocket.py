@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import attrs
 import pytest
 import trio
+from trio.testing import MockClock
 
 from fleetgate.transports.address import Address, parse_address
 from fleetgate.transports.api import (
@@ -28,7 +29,9 @@ from fleetgate.transports.websocket import resource_of
 
 HERE = "ws://127.0.0.1:0/agent"
 SECURE = "wss://127.0.0.1:0/agent"
-OPTIONS = Options(close_timeout=0.2)
+OPTIONS = Options()
+SHORT = Options(close_timeout=0.5)
+"""Where closing is waited for in vain."""
 UPGRADE = (
     b"GET /agent HTTP/1.1\r\nHost: gw.example:80\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -37,13 +40,13 @@ UPGRADE = (
 
 @pytest.mark.parametrize("binary", [True, False])
 async def test_it_is_a_link(binary: bool) -> None:
-    options = attrs.evolve(OPTIONS, binary=binary)
+    options = attrs.evolve(SHORT, binary=binary)
     await check_link(lambda: open_link_pair(HERE, options), LinkTraits(codes=True))
 
 
 async def test_it_is_a_link_over_tls(certificates) -> None:
-    listening = attrs.evolve(OPTIONS, tls=certificates.listening(mutual=True))
-    dialling = attrs.evolve(OPTIONS, tls=certificates.dialling(mutual=True))
+    listening = attrs.evolve(SHORT, tls=certificates.listening(mutual=True))
+    dialling = attrs.evolve(SHORT, tls=certificates.dialling(mutual=True))
     await check_link(lambda: open_link_pair(SECURE, listening, dialling), LinkTraits(codes=True))
     async with open_link_pair(SECURE, listening, dialling) as (near, far):
         assert far.opening.identities[0] == "node-7"
@@ -224,12 +227,16 @@ async def test_junk_on_the_port_ends_itself(junk: bytes, answer: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", UPGRADE])
-async def test_a_slow_handshake_ends_at_its_deadline(data: bytes) -> None:
+async def test_a_slow_handshake_ends_at_its_deadline(data: bytes, mock_clock: MockClock) -> None:
     reported: list[BaseException | None] = []
-    options = attrs.evolve(
-        OPTIONS, handshake_timeout=1.0, report=lambda what, reason: reported.append(reason)
-    )
-    async with serving(HERE, options) as url:
+    options = attrs.evolve(OPTIONS, report=lambda what, reason: reported.append(reason))
+    async with serving(HERE, options) as url, trio.open_nursery() as nursery:
+
+        async def go_by() -> None:
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            mock_clock.jump(options.handshake_timeout)
+
+        nursery.start_soon(go_by)
         assert await say(url, data) == b""
         assert await echoes(url)
     assert [str(reason) for reason in reported] == ["the handshake took too long"]

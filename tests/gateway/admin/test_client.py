@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from errno import EACCES, ECONNREFUSED, EIO, ENOENT
@@ -193,11 +194,11 @@ async def test_where_nobody_is(address: str) -> None:
 
 
 async def test_a_port_where_nobody_listens() -> None:
-    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    address = f"127.0.0.1:{listener.socket.getsockname()[1]}"
-    await listener.aclose()
-    with pytest.raises(Unreachable, match=r"nobody listens there\. Start one with"):
-        await AdminClient(address).get("/v1/status")
+    with socket.socket() as bound:  # taken, so that nobody else takes it; not listening
+        bound.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+        with pytest.raises(Unreachable, match=r"nobody listens there\. Start one with"):
+            await AdminClient(address).get("/v1/status")
 
 
 @pytest.mark.limit("gateway/admin/client.MAX_ANSWER")

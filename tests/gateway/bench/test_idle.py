@@ -41,7 +41,7 @@ async def test_all_of_them_come_and_what_they_add_is_said(
     monkeypatch.setattr(idle, "REST", 0.01)
     address = places_of(protocol, protocol, tmp_path)[1]
     workers = Workers(protocol, address, plain=kind is not Kind.BRIDGE)
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         async with trio.open_nursery() as nursery:
             if protocol in LISTENING_WORKERS:
                 await nursery.start(workers.come, WARM + 2, warm)

@@ -54,7 +54,7 @@ class Fake:
 
     def end(self) -> tuple[int, str]:
         """Close its input; its exit code and what it said about its end."""
-        _, said = self.process.communicate(timeout=20)
+        _, said = self.process.communicate(timeout=120)
         return self.process.returncode, said
 
 

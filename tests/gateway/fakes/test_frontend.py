@@ -83,7 +83,7 @@ class Desk:
         await trio.to_thread.run_sync(os.write, self.pen, line + b"\n")
 
     async def answer(self, id: str | None) -> Line:
-        with trio.fail_after(10):
+        with trio.fail_after(120):
             while True:
                 for line in self.out.lines:
                     if "event" not in line and line["id"] == id:

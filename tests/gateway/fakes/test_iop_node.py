@@ -123,7 +123,7 @@ def test_a_wrong_token_is_final(fakes: Callable[..., Any]) -> None:
     edge = fakes("iop-edge", "--listen", "grpc://127.0.0.1:0", "--token", "t")
     url = edge.until(event="ready")["address"]
     node = fakes("iop-node", "--connect", url, "--token", "wrong")
-    node.process.wait(timeout=20)
+    node.process.wait(timeout=120)
     code, said = node.end()
     assert code == 3
     assert "refused it for good" in said

@@ -76,7 +76,7 @@ class Runner:
 
     async def said(self) -> Any:
         """The next message from the control plane."""
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             return json.loads(await self.link.receive())
 
     async def say(self, *frames: bytes) -> None:
@@ -126,7 +126,7 @@ class Bench:
 
     async def answer(self, id: str) -> Line:
         """The answer to an operation, which has come or comes within a minute."""
-        with trio.fail_after(60):
+        with trio.fail_after(120):
             while True:
                 await wait_all_tasks_blocked()
                 for line in self.page.lines:

@@ -48,7 +48,7 @@ def test_a_peer_that_refuses_for_good_is_exit_code_3(fakes: Start, tmp_path: Pat
     url = plane.until(event="ready")["address"]
     where = ("--workspace", str(tmp_path), "--state", str(tmp_path / "state"))
     runner = fakes("kodelet-runner", "--server", url, "--token", "bad", *where)
-    runner.process.wait(timeout=20)
+    runner.process.wait(timeout=120)
     code, said = runner.end()
     assert code == 3
     assert "its peer refused it for good: " in _reason(said)
@@ -60,7 +60,7 @@ def test_sigterm_is_asking_it_to_end(fakes: Start, tmp_path: Path) -> None:
     fake.tell(op="workers", id="1")
     assert fake.line() == {"id": "1", "ok": True, "workers": []}
     fake.process.send_signal(signal.SIGTERM)
-    fake.process.wait(timeout=20)
+    fake.process.wait(timeout=120)
     code, said = fake.end()
     assert (code, _reason(said)) == (0, "it received SIGTERM")
 
@@ -72,7 +72,7 @@ def test_a_state_directory_serves_one_process(fakes: Start, tmp_path: Path) -> N
     first.tell(op="runs", id="1")
     assert first.line()["ok"]
     second = fakes(*words, "--state", str(tmp_path))
-    _, said = second.process.communicate(timeout=20)
+    _, said = second.process.communicate(timeout=120)
     assert second.process.returncode == 1
     assert "journal.db" in said
 
@@ -116,7 +116,7 @@ def test_one_socket_serves_one_fake(fakes: Start, tmp_path: Path) -> None:
     first = fakes(*words)
     first.until(event="ready")
     second = fakes(*words)
-    assert second.process.wait(timeout=20) == 1
+    assert second.process.wait(timeout=120) == 1
     code, said = second.end()
     assert code == 1
     assert "gateway fake agency-daemon: another process is already listening at" in said

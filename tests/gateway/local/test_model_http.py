@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -116,10 +117,10 @@ async def test_another_status_than_200(server, status: int, words: str) -> None:
 
 
 async def test_a_server_that_is_not_there() -> None:
-    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    port = listener.socket.getsockname()[1]
-    await listener.aclose()
-    said = await failure_of(question(f"http://127.0.0.1:{port}"))
+    with socket.socket() as bound:  # taken, so that nobody else takes it; not listening
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        said = await failure_of(question(f"http://127.0.0.1:{port}"))
     assert said.startswith(f"unavailable: http://127.0.0.1:{port} cannot be reached")
 
 

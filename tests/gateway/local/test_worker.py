@@ -540,11 +540,10 @@ async def test_a_timeout_past_the_programs_end_is_none(
 
 
 async def test_whoever_cancels_ends_all_of_it(hub, tmp_path: Path, autojump_clock) -> None:
-    text = "(trap '' TERM; echo ready; exec sleep 1000) & echo $!; wait"
+    text = """sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait"""
     async with serving(hub, tmp_path):
         hub.start(RUN, line(text))
-        await hub.until_output(RUN, b"ready")
-        child = os.pidfd_open(int(hub.output(RUN).replace(b"ready", b"")))
+        child = os.pidfd_open(await child_of(hub))
         hub.give(CancelRun(RUN))
         assert (await finish(hub)).state is RunState.CANCELED
         await trio.lowlevel.wait_readable(child)

@@ -31,7 +31,7 @@ def test_it_records_until_a_signal_comes(tmp_path: Path) -> None:
             link.connect(f"{tmp_path}/d/s")
             assert link.recv(1) == b""
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=120) == 0
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line.get("event") for line in lines] == [None, "link", "over", "end"]
 
@@ -53,7 +53,7 @@ def test_a_disk_that_is_full_is_said_and_is_no_success(tmp_path: Path) -> None:
             link.connect(f"{tmp_path}/d/s")
             assert link.recv(1) == b""  # who talks is not held up
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
         assert process.returncode == 1
     assert "nothing more is recorded" in said
 

@@ -33,7 +33,7 @@ async def test_frames_go_up_as_they_are_once_the_upper_end_has_spoken(
             came.extend(await link.receive_some())
         nursery.cancel_scope.cancel()
 
-    with trio.fail_after(20):
+    with trio.fail_after(120):
         async with trio.open_nursery() as nursery:
             await nursery.start(have_link, host.north[0], lower)
             nursery.start_soon(relay, kind, "agency", "agency", at)
