@@ -166,7 +166,7 @@ async def test_a_genuine_client_hears_how_a_call_ends() -> None:
 
 async def test_a_genuine_client_cancels_and_runs_out_of_time() -> None:
     ends: list[int | None] = []
-    gone = trio.Event()
+    gone, over = trio.Event(), threading.Event()
 
     async def handler(link: Link) -> None:
         await link.send(b"begun")
@@ -181,28 +181,31 @@ async def test_a_genuine_client_cancels_and_runs_out_of_time() -> None:
 
     def cancel() -> None:
         with grpc.insecure_channel(target(url)) as channel:
-            call = channel.stream_stream(TALK)(iter_forever(), timeout=120)
+            call = channel.stream_stream(TALK)(iter_until(over), timeout=120)
             assert next(call) == b"begun"
             call.cancel()
 
     def expire() -> tuple[int, str]:
         with grpc.insecure_channel(target(url)) as channel:
-            call = channel.stream_stream(TALK)(iter_forever(), timeout=0.2)
+            # Else all of its time may be gone before the server hears of the call.
+            grpc.channel_ready_future(channel).result(120)
+            call = channel.stream_stream(TALK)(iter_until(over), timeout=1)
             return failed(lambda: list(call))
 
     async with serving(handler) as url:
         await in_thread(cancel)
         code, _ = await in_thread(expire)
         await gone.wait()
+    over.set()
     assert code == 4
     assert ends[0] == 1
     assert ends[1] in (1, 4)  # ours or its own clock, whichever was first
 
 
-def iter_forever() -> Iterator[bytes]:
+def iter_until(over: threading.Event) -> Iterator[bytes]:
     """A request that does not end by itself."""
     yield b"one"
-    threading.Event().wait(5)
+    over.wait()
 
 
 async def test_a_genuine_client_asks_what_there_is() -> None:

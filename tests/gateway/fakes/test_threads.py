@@ -18,7 +18,7 @@ HANG = [{"match": ".", "do": [{"hang": True}]}]
 
 
 def test_several_are_open_at_once_and_leave_no_thread(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with (
         AgencyDaemon(socket=tmp_path / "s", script=HANG) as daemon,
         AgencyClient(socket=tmp_path / "s") as client,
@@ -35,17 +35,17 @@ def test_several_are_open_at_once_and_leave_no_thread(tmp_path: Path) -> None:
         assert daemon.events[0]["event"] == "ready"
         assert server.address.startswith("ws://")
         assert server.workers() == []
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before  # trio's own of an earlier test may have ended
 
 
 def test_a_fake_that_cannot_start_says_so_and_leaves_no_thread(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with AgencyDaemon(socket=tmp_path / "s"):
         with pytest.raises(CannotStart, match="another process is already listening"):
             AgencyDaemon(socket=tmp_path / "s").__enter__()
         with pytest.raises(TypeError):
             AgencyDaemon(sokcet=tmp_path)  # type: ignore[call-arg]
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before  # trio's own of an earlier test may have ended
 
 
 def test_it_is_used_inside_its_block_and_closed_as_often_as_one_likes(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_whoever_waits_while_it_is_closed_is_told(tmp_path: Path) -> None:
         waiting = threading.Thread(target=wait)
         waiting.start()
         client.start("r", {"prompt": "x"})
-    waiting.join(20)
+    waiting.join(120)
     assert len(raised) == 1
 
 
