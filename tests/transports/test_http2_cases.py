@@ -194,6 +194,9 @@ FINE: dict[str, bytes] = {
     + frame(CONTINUATION, 0, 1, block()[5:9])
     + frame(CONTINUATION, 4, 1, block()[9:]),
     "5.1 priority of a stream that was never opened": frame(PRIORITY, 0, 7, bytes(4) + b"\x10"),
+    "5.1 room and priority for a call whose client has said all": call(1, END_HEADERS | END_STREAM)
+    + window(1, 10)
+    + frame(PRIORITY, 0, 1, bytes(4) + b"\x10"),
     "5.1 numbers that leave some out": call(1) + call(9) + call(77),
     "5.5 an unknown frame between two of a call": call(1)
     + frame(0x42, 0, 1, b"x")
@@ -233,6 +236,24 @@ async def test_settings_are_acknowledged_each() -> None:
     connection.data_received(setting((4, 1)) + setting((3, 5)))
     acks = [each for each in wire.frames() if isinstance(each, SettingsFrame)]
     assert ["ACK" in each.flags for each in acks] == [True, True]
+
+
+async def test_room_is_what_settings_and_windows_leave() -> None:
+    """6.5.3, 6.9.1, 6.9.2: the last of a setting's values counts, for calls that were begun before
+    it, too; and a smaller window for what was sent under the larger one."""
+    connection, _ = served_by(talking())
+    connection.data_received(setting((4, 100), (4, 1)) + call(1))
+    assert connection.room(1) == 1
+    connection.data_received(setting((4, 1000)))
+    assert connection.room(1) == 1000
+    connection.h2.send_headers(1, [(":status", "200")])
+    connection.send_data(1, bytes(900))
+    connection.data_received(setting((4, 500)))
+    assert connection.room(1) <= 0
+    connection.data_received(window(1, 400))
+    assert connection.room(1) == 0
+    connection.data_received(window(1, 7))
+    assert connection.room(1) == 7
 
 
 async def test_a_call_above_our_bound_is_refused_and_the_others_are_not() -> None:

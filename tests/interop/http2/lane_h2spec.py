@@ -14,13 +14,25 @@ from peers import fakes
 
 PACKAGE, VERSION = "github.com/summerwind/h2spec/cmd/h2spec", "v2.2.1+incompatible"
 
-NOT_FOR_US = {
+WITHIN = 20
+"""Seconds that h2spec waits for what a case wants. Only what it cannot see here takes as long."""
+
+UNSEEN = {
     "Sends a WINDOW_UPDATE frame on half-closed (remote) stream",
     "Sends a PRIORITY frame on half-closed (remote) stream",
     "Sends HEADERS frames that causes their advertised concurrent stream limit to be exceeded",
 }
 """What h2spec cannot see here. It asks with GET and wants a body: it gets 405 and no body. It
 opens calls above the bound: each is answered at once, so the bound is never reached."""
+
+LEFT_OUT = {
+    "Sends multiple values of SETTINGS_INITIAL_WINDOW_SIZE",
+    "Sends SETTINGS frame to set the initial window size to 1 and sends HEADERS frame",
+    "Changes SETTINGS_INITIAL_WINDOW_SIZE after sending HEADERS frame",
+    "Sends a SETTINGS frame for window size to be negative",
+}
+"""What h2spec itself leaves out, as the answer to its GET has no body. These and the others above
+are in tests/transports/test_http2_cases.py, with a call that has one."""
 
 
 @pytest.fixture(scope="session")
@@ -38,11 +50,17 @@ def test_what_h2spec_asks(
     with fakes() as fake:
         _, address = start_edge(fake, control="true")
         host, _, port = host_of(address).rpartition(":")
-        words = [h2spec, "-h", host, "-p", port, "-o", "3", "-P", "/iop.EdgeControl/Cancel"]
-        subprocess.run([*words, "-j", report], check=False, capture_output=True)
+        words = [h2spec, "-S", "-h", host, "-p", port, "-o", str(WITHIN), "-j", report]
+        asked = [*words, "-P", "/iop.EdgeControl/Cancel"]
+        subprocess.run(asked, check=False, capture_output=True)
     cases = list(ElementTree.parse(report).iter("testcase"))
-    failed = {case.get("classname") or case.get("name") for case in cases if len(case)
-              and case[0].tag in ("failure", "error")}  # fmt: skip
-    assert failed - NOT_FOR_US == set()
-    assert len(cases) > 130
-    record_property("count", len(cases) - len(NOT_FOR_US))
+    assert marked(cases, "failure", "error") == UNSEEN
+    assert marked(cases, "skipped") == LEFT_OUT
+    passed = [case for case in cases if not len(case)]
+    assert len(passed) > 130
+    record_property("count", len(passed))
+
+
+def marked(cases: list[ElementTree.Element], *marks: str) -> set[str]:
+    """The names of the cases with one of these marks."""
+    return {case.get("classname", "") for case in cases if len(case) and case[0].tag in marks}
