@@ -10,9 +10,20 @@ from pathlib import Path
 
 import attrs
 import pytest
-from iop_stage import LIMIT, TOKEN, Client, answers, start_edge, text_of
-from peers import Peer, Start, settings
-from staging import write_script
+from iop_stage import (
+    DEADLINES,
+    LIMIT,
+    TOKEN,
+    Client,
+    answers,
+    messages,
+    ready,
+    start_edge,
+    start_node,
+    text_of,
+)
+from peers import Peer, Start
+from staging import Papers, tls, write_script
 
 SCRIPT = """
 [[when]]
@@ -71,9 +82,8 @@ def desk(request: pytest.FixtureRequest, fake: Start, tmp_path: Path) -> Iterato
             yield Desk(address, None)
         return
     edge, address = start_edge(fake, controllers="*", control="true")
-    words = ("--connect", address, "--token", TOKEN, "--script", script, *settings(heartbeat=5))
-    node = fake("iop-node", *words)
-    edge.until(event="worker", worker="n1", state="ready")
+    node = start_node(fake, address, "--script", script, heartbeat=5)
+    ready(edge)
     yield Desk(address, node)
 
 
@@ -102,18 +112,23 @@ def test_a_client_runs_and_attaches(client: Client) -> None:
 
 def test_a_client_that_goes_away(client: Client) -> None:
     """A deadline, or a cancelled call, ends the call and not the run; Cancel ends the run."""
-    call = client.call("Run", message=request("r1", "wait"), timeout_ms=6000)
-    assert call.hear()["type"] == "start"
-    assert call.hear()["delta"] == "so far"
-    assert call.end()[0] == "DeadlineExceeded"
-    call = client.call("Attach", message={"run_id": "r1"})
+    for seconds in DEADLINES:
+        run = f"within-{seconds}"
+        asked = request(run, "wait")
+        heard, code = messages(client.call("Run", message=asked, timeout_ms=seconds * 1000))
+        assert code == "DeadlineExceeded"
+        if len(heard) == 2:
+            break
+    assert [event["type"] for event in heard] == ["start", "delta"]
+    assert text_of(heard) == "so far"
+    call = client.call("Attach", message={"run_id": run})
     assert call.hear()["type"] == "start"
     call.order("cancel")
     assert call.end()[0] == "Canceled"
-    call = client.call("Attach", message={"run_id": "r1"})
-    assert client.ask("Cancel", run_id="r1") == {"accepted": True}
+    call = client.call("Attach", message={"run_id": run})
+    assert client.ask("Cancel", run_id=run) == {"accepted": True}
     assert answers(call)[-1]["type"] == "cancelled"
-    assert client.ask("Cancel", run_id="r1") == {"accepted": True}
+    assert client.ask("Cancel", run_id=run) == {"accepted": True}
 
 
 def test_what_a_client_is_refused(client: Client) -> None:
@@ -183,6 +198,34 @@ def test_requests_about_the_limit(client: Client) -> None:
         told, _ = client.refusal("Run", **request("r2", "x" * size))
         assert told == "ResourceExhausted"
     assert text_of(answers(client.call("Run", message=request("r3", "x")))) == "x"
+
+
+@pytest.mark.parametrize("mutual", [False, True], ids=["tls", "mtls"])
+def test_a_client_over_tls(fake: Start, genuine: Start, papers: Papers, mutual: bool) -> None:
+    """A client over TLS; where the edge wants a certificate, none or a strange one is kept out."""
+    own = ["--tls-cert", papers.server[0], "--tls-key", papers.server[1]]
+    wanted = ["--tls-ca", papers.ca] if mutual else []
+    served = {"controllers": "*", "control": "true"}
+    edge, address = start_edge(fake, *own, *wanted, secure=True, **served)
+    pair = papers.client if mutual else None
+    start_node(fake, address, *tls(papers.ca, pair))
+    ready(edge)
+    client = Client(genuine, address, *tls(papers.ca, pair, "--"))
+    assert text_of(answers(client.call("Run", message=request("r1", "secret")))) == "secret"
+    for wrong in (None, papers.stranger) if mutual else ():
+        stranger = Client(genuine, address, *tls(papers.ca, wrong, "--"))
+        assert stranger.refusal("Cancel", run_id="r1")[0] == "Unavailable"
+
+
+@pytest.mark.parametrize("wrong", ["client", "stranger"], ids=["another host", "of strangers"])
+def test_a_client_that_does_not_trust_us(
+    fake: Start, genuine: Start, papers: Papers, wrong: str
+) -> None:
+    """A client does not talk to us under another host's certificate, or a stranger's."""
+    cert, key = getattr(papers, wrong)
+    _, address = start_edge(fake, "--tls-cert", cert, "--tls-key", key, secure=True, control="true")
+    client = Client(genuine, address, *tls(papers.ca, prefix="--"))
+    assert client.refusal("Cancel", run_id="r1")[0] == "Unavailable"
 
 
 def test_pings_of_a_client(genuine: Start, fake: Start, often: float) -> None:

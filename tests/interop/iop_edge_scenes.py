@@ -114,8 +114,7 @@ def test_an_edge_over_tls(fake: Start, genuine: Start, papers: Papers, mutual: b
         genuine, "--cert", papers.stranger[0], "--key", papers.stranger[1], secure=True
     )
     node = start_node(fake, strange.address, *tls(papers.ca), "--log-level", "info")
-    while "certificate" not in node.errors:
-        assert node.child.poll() is None
+    node.until_true(lambda: "certificate" in node.errors, "it does not trust the edge")
     assert strange.peer.said(event="call") == []
 
 
@@ -143,8 +142,11 @@ def test_an_edge_that_does_not_read(fake: Start, genuine: Start, tmp_path: Path)
     link.say(registered={"accepted": True, "node_id": "n1"})
     link.say(run=request("r1", "talk"))
     assert node.until(event="link", state="up")
-    while [each["state"] for each in node.ask("runs")["runs"]] != ["succeeded"]:
-        pass  # the run is journaled at the node, whoever reads
+    node.ask_until(  # it is journaled at the node, whoever reads
+        lambda answer: [each["state"] for each in answer["runs"]] == ["succeeded"],
+        "the run ends at the node",
+        op="runs",
+    )
     link.order("read")
     events = run_events(link, "r1")
     assert len(text_of(events)) == 400 * 32 * 1024 > 12 * MEBIBYTE
@@ -154,14 +156,26 @@ def test_pings_that_an_edge_wants_rarer(fake: Start, genuine: Start) -> None:
     """A node that is sent away with too_many_pings comes back, and pings half as often."""
     edge = Server(genuine, "--pings-allowed-every", "1")
     node = start_node(fake, edge.address, ping_every=0.3)
-    edge.greet()
-    sent_away = 0
-    while "too many pings" in node.until(event="link", state="down")["reason"]:
-        sent_away += 1
-        edge.greet()
-        if sent_away == 2:
-            break
-    assert sent_away == 2
+    link = edge.greet()
+    for _ in range(2):  # 0.3 s, then 0.6 s
+        assert "too many pings" in node.until(event="link", state="down")["reason"]
+        link = edge.greet()
+    trio.run(trio.sleep, 5)  # every 1.2 s: it would be three that come too early
+    link.say(run=request("r1", "still here"))
+    assert text_of(run_events(link, "r1")) == "still here"
+    assert node.said(event="link", state="down") == []
+
+
+def test_pings_of_an_edge(fake: Start, genuine: Start) -> None:
+    """An edge that pings a silent link, and ends those that do not answer, keeps ours."""
+    edge = Server(genuine, "--ping-every", "1", "--ping-timeout", "10")
+    node = start_node(fake, edge.address)
+    link = edge.greet()
+    assert node.until(event="link", state="up")
+    trio.run(trio.sleep, 14)  # unanswered, the first ping would have ended it after 11
+    link.say(run=request("r1", "still here"))
+    assert text_of(run_events(link, "r1")) == "still here"
+    assert node.said(event="link", state="down") == []
 
 
 def test_pings_as_an_edge_allows_them(fake: Start, genuine: Start) -> None:

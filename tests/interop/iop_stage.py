@@ -6,12 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from peers import Line, Peer, Start, settings
+from programs import PATIENCE
 
 TOKEN = "t0ken"
 MEBIBYTE = 1 << 20
 LIMIT = 4 * MEBIBYTE
 
 Said = dict[str, Any]
+
+SLOW = {"register_timeout": PATIENCE, "dead_after": PATIENCE}
+"""A peer here says what a scene tells it, and no heartbeat by itself. Scenes about silence set what
+they need."""
 
 
 def host_of(address: str) -> str:
@@ -25,7 +30,7 @@ def start_edge(
     """An edge of ours, and where it is."""
     listen = "grpcs://127.0.0.1:0" if secure else "grpc://127.0.0.1:0"
     edge = fake("iop-edge", "--listen", listen, "--token", f"{TOKEN}=n1", "--token", "other=n2",
-                *words, *settings(**values))  # fmt: skip
+                *words, *settings(**SLOW | {"reconnect_grace": PATIENCE} | values))  # fmt: skip
     return edge, edge.until(event="ready")["address"]
 
 
@@ -46,6 +51,17 @@ class Call:
             message = self.peer.until(event="message", call=self.name)["message"]
             if not kind or kind in message:
                 return message[kind] if kind else message
+
+    def denied(self) -> str:
+        """With which status the call ends, where it does without a message. One that comes is
+        taken."""
+        return str(self.next().get("code", ""))
+
+    def next(self) -> Line:
+        """Its next message, or its end."""
+        return self.peer.event(
+            lambda line: line.get("call") == self.name and line["event"] in ("message", "end")
+        )
 
     def end(self) -> tuple[str, str]:
         """How it ended."""
@@ -110,7 +126,13 @@ class Server:
 
 def start_node(fake: Start, address: str, *words: str, **values: object) -> Peer:
     """A node of ours under a genuine edge."""
-    return fake("iop-node", "--connect", address, "--token", TOKEN, *words, *settings(**values))
+    given = settings(**SLOW | values)
+    return fake("iop-node", "--connect", address, "--token", TOKEN, *words, *given)
+
+
+DEADLINES = (2, 8, 32, 128)
+"""Seconds. The first that is long enough for what is to come before it, on a machine that may have
+much else to do."""
 
 
 def text_of(events: list[Said]) -> str:
@@ -127,6 +149,16 @@ def run_events(call: Call, run: str, to: Callable[[Said], bool] | None = None) -
             found.append(event)
             if to(event) if to else event["type"] in ("complete", "error", "cancelled"):
                 return found
+
+
+def messages(call: Call) -> tuple[list[Said], str]:
+    """All that comes on a call, and the status that it ends with."""
+    found: list[Said] = []
+    while True:
+        line = call.next()
+        if line["event"] == "end":
+            return found, line["code"]
+        found.append(line["message"])
 
 
 def answers(call: Call) -> list[Said]:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, TypeAlias
 
@@ -54,11 +54,15 @@ class Peer(Program):
 
     def until(self, **members: Any) -> Line:
         """The first line with these members, of those not taken yet."""
-        self._by = time.monotonic() + PATIENCE
         try:
             return self.event(lambda line: members.items() <= line.items())
         except AssertionError as error:
             raise AssertionError(f"waited for {members}: {error}") from None
+
+    def event(self, fits: Callable[[Mapping[str, Any]], bool]) -> Line:
+        """The first line that fits, of those not taken yet."""
+        self._by = time.monotonic() + PATIENCE
+        return super().event(fits)
 
     def line(self) -> str:
         try:
@@ -77,6 +81,17 @@ class Peer(Program):
         while not self._lines.empty():
             self._take()
         return [line for line in self._events if members.items() <= line.items()]
+
+    def ask_until(self, true: Callable[[Line], bool], what: str, **order: Any) -> Line:
+        """Give a fake an order again and again, until its answer is as it shall be."""
+        answers: list[Line] = []
+
+        def look() -> bool:
+            answers.append(self.ask(**order))
+            return true(answers[-1])
+
+        self.until_true(look, what)
+        return answers[-1]
 
     def end(self) -> int:
         """Close its input, and wait for its end; its exit code."""

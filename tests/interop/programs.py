@@ -11,8 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-PATIENCE = 60.0
-"""Seconds for any one thing that a program is waited for. Only what hangs takes that long."""
+PATIENCE = 150.0
+"""Seconds for any one thing that a program is waited for. Only what hangs takes that long: some of
+what is waited for takes 40 s where there is nothing else to do."""
+
+LOOK_EVERY = 0.02
+"""Seconds between looks at what is not told."""
 
 
 @contextmanager
@@ -64,12 +68,12 @@ class Program:
                 self.child.terminate()
             self.close()
             try:
-                self.child.wait(10)
+                self.child.wait(30)
             except subprocess.TimeoutExpired:
                 self.child.kill()
         self.child.wait()
         self.close()
-        self._reader.join(10)
+        self._reader.join(30)
         if self.child.stdout is not None:
             self.child.stdout.close()
 
@@ -79,7 +83,7 @@ class Program:
         while not true():
             assert self.child.poll() is None, f"{self._command[0]} ended, and not: {what}"
             assert time.monotonic() < limit, f"not within {PATIENCE} s: {what}"
-            time.sleep(0.02)
+            time.sleep(LOOK_EVERY)
 
     def wait(self) -> int:
         """Its exit code, once it ends by itself."""
@@ -104,8 +108,11 @@ class Program:
 
     def line(self) -> str:
         """The next line."""
-        line = self._lines.get(timeout=PATIENCE)
-        assert line is not None, f"{self._command[0]} ended with {self.child.wait(10)}"
+        try:
+            line = self._lines.get(timeout=PATIENCE)
+        except queue.Empty:
+            raise AssertionError(f"{self._command} says no more than {self._events}") from None
+        assert line is not None, f"{self._command[0]} ended with {self.child.wait(PATIENCE)}"
         return line
 
     def send(self, **asked: Any) -> str:

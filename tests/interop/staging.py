@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,8 @@ import attrs
 import pytest
 import trustme
 from peers import Start, fakes
+
+from fleetgate.gateway.demo.stage import free_port
 
 
 @pytest.fixture
@@ -21,10 +22,9 @@ def fake() -> Iterator[Start]:
 
 @pytest.fixture
 def place() -> str:
-    """A port that was free just now, where both ends must know it before either is started."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{held.getsockname()[1]}"
+    """A port that the system hands to nobody, where both ends must know it before either is
+    started: lanes are played beside each other."""
+    return f"127.0.0.1:{free_port()}"
 
 
 @attrs.frozen

@@ -13,6 +13,7 @@ from iop_stage import TOKEN, host_of, start_edge, start_node
 from peers import Start
 from staging import Papers
 
+PATIENT = ["-connect-timeout", "120"]
 PACKAGE, VERSION = "github.com/fullstorydev/grpcurl/cmd/grpcurl", "v1.9.4"
 
 
@@ -31,7 +32,7 @@ def test_reflection(
     start_node(fake, address)
     edge.until(event="worker", worker="n1", state="ready")
     at = [host_of(address)]
-    call = [grpcurl, "-plaintext", "-H", f"authorization: Bearer {TOKEN}"]
+    call = [grpcurl, *PATIENT, "-plaintext", "-H", f"authorization: Bearer {TOKEN}"]
     served = set(run([*call, *at, "list"]).split())
     assert served == {"iop.NodeLink", "iop.EdgeControl"}
     assert set(run([*call, *at, "list", "iop.EdgeControl"]).split()) == {
@@ -55,6 +56,10 @@ def test_reflection_over_tls(
     own = ["--tls-cert", papers.server[0], "--tls-key", papers.server[1], "--tls-ca", papers.ca]
     _, address = start_edge(fake, *own, secure=True)
     proof = ["-cacert", papers.ca, "-cert", papers.client[0], "-key", papers.client[1]]
-    assert "iop.NodeLink" in run([grpcurl, *proof, host_of(address), "list"])
-    words = [grpcurl, "-max-time", "5", "-cacert", papers.ca, host_of(address), "list"]
-    assert subprocess.run(words, check=False, capture_output=True).returncode != 0
+    assert "iop.NodeLink" in run([grpcurl, *PATIENT, *proof, host_of(address), "list"])
+    strange = ["-cert", papers.stranger[0], "-key", papers.stranger[1]]
+    for wrong, why in (([], "certificate required"), (strange, "unknown certificate authority")):
+        words = [grpcurl, *PATIENT, "-cacert", papers.ca, *wrong, host_of(address), "list"]
+        done = subprocess.run(words, check=False, capture_output=True, text=True)
+        assert done.returncode != 0
+        assert why in done.stderr

@@ -231,6 +231,10 @@ class Server(link_pb2_grpc.NodeLinkServicer):
 
 def run_server(given: argparse.Namespace) -> None:
     options = [("grpc.max_receive_message_length", given.limit)]
+    if given.ping_every:
+        every, timeout = int(given.ping_every * 1000), int(given.ping_timeout * 1000)
+        options += [("grpc.keepalive_time_ms", every), ("grpc.keepalive_timeout_ms", timeout)]
+        options.append(("grpc.http2.max_pings_without_data", 0))
     if given.pings_allowed_every:
         every = int(given.pings_allowed_every * 1000)
         options.append(("grpc.http2.min_ping_interval_without_data_ms", every))
@@ -265,6 +269,7 @@ def main() -> None:
     parser.add_argument("--cert", default="")
     parser.add_argument("--key", default="")
     parser.add_argument("--ping-every", type=float, default=0)
+    parser.add_argument("--ping-timeout", type=float, default=20)
     parser.add_argument("--pings-allowed-every", type=float, default=0)
     parser.add_argument("--limit", type=int, default=4 << 20)
     given = parser.parse_args()

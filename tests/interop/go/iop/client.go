@@ -50,7 +50,7 @@ func runClient(o options) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(o.limit)),
 	}
 	if o.pingEvery > 0 {
-		pings := keepalive.ClientParameters{Time: seconds(o.pingEvery), Timeout: 20 * time.Second}
+		pings := keepalive.ClientParameters{Time: seconds(o.pingEvery), Timeout: seconds(o.pingTimeout)}
 		dialing = append(dialing, grpc.WithKeepaliveParams(pings))
 	}
 	connection, err := grpc.NewClient(o.at, dialing...)

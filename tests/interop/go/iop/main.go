@@ -36,6 +36,7 @@ type options struct {
 	at                string
 	files             secure.Files
 	pingEvery         float64 // seconds; 0: what the library does by itself
+	pingTimeout       float64
 	pingsAllowedEvery float64
 	limit             int
 }
@@ -45,7 +46,8 @@ func main() {
 	flags := flag.NewFlagSet("iop", flag.ExitOnError)
 	flags.StringVar(&o.at, "at", "127.0.0.1:0", "where to dial or to listen")
 	o.files.Flags(flags)
-	flags.Float64Var(&o.pingEvery, "ping-every", 0, "seconds between a client's pings")
+	flags.Float64Var(&o.pingEvery, "ping-every", 0, "seconds between pings")
+	flags.Float64Var(&o.pingTimeout, "ping-timeout", 20, "seconds for the answer to one")
 	flags.Float64Var(&o.pingsAllowedEvery, "pings-allowed-every", 0, "what a server bears")
 	flags.IntVar(&o.limit, "limit", 4<<20, "bytes of a message that is taken")
 	if len(os.Args) < 2 {

@@ -38,6 +38,10 @@ func runServer(o options) {
 	if config := o.secured(); config != nil {
 		serving = append(serving, grpc.Creds(credentials.NewTLS(config)))
 	}
+	if o.pingEvery > 0 {
+		pings := keepalive.ServerParameters{Time: seconds(o.pingEvery), Timeout: seconds(o.pingTimeout)}
+		serving = append(serving, grpc.KeepaliveParams(pings))
+	}
 	if o.pingsAllowedEvery > 0 {
 		policy := keepalive.EnforcementPolicy{MinTime: seconds(o.pingsAllowedEvery)}
 		serving = append(serving, grpc.KeepaliveEnforcementPolicy(policy))
