@@ -77,11 +77,15 @@ def test_it_is_forgotten_once_acknowledged(fake: Start, genuine: Start, run: str
     up(server, client)
     start(server, run=run, input={"argv": ["true"]})
     assert outcome(server, run) == ("succeeded", 0)
-    counts: Line = {}
-    while counts.get("retained") != 0:
+    counts: list[Line] = []
+
+    def buried() -> bool:
         client.tell("counts")
-        counts = client.until(event="counts")
-    assert counts["tombstones"] == 1
+        counts.append(client.until(event="counts"))
+        return bool(counts[-1]["retained"] == 0)
+
+    client.until_true(buried, "the command is buried")
+    assert counts[-1]["tombstones"] == 1
 
 
 def test_input(fake: Start, genuine: Start, run: str) -> None:
@@ -161,6 +165,7 @@ WORK = (
     ("in", "event_ack"),
     ("in", "stdin_write"),
     ("in", "close_stdin"),
+    ("out", "client_capacity"),
 )
 CUTS = [(*each, before) for each in (*GREETING, *WORK) for before in (True, False)]
 
@@ -192,6 +197,21 @@ def cut(peer: Peer, at: tuple[str, str, bool], skip: int = 0) -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
+def test_a_cut_at_a_cancel(fake: Start, genuine: Start, run: str, before: bool) -> None:
+    """A cancel on which the link is cut ends the run, once the client is back."""
+    server, address = start_server(fake)
+    client = start_client(genuine, address)
+    up(server, client)
+    start(server, run=run, input={"line": "sleep 1000 & wait"})
+    client.until(event="started")
+    cut(client, ("in", "signal_command", before))
+    assert server.ask("cancel", run=run)["ok"]
+    client.until(event="cut")
+    assert outcome(server, run)[0] == "canceled"
+    assert client.said(event="started") == []
+
+
+@pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("skip", [0, 1, 3])
 def test_a_cut_in_an_upload(fake: Start, genuine: Start, run: str, skip: int, before: bool) -> None:
     """An upload that is cut starts again from its beginning."""
@@ -219,8 +239,7 @@ def test_fences(fake: Start, genuine: Start, run: str) -> None:
         client.tell(op)
         told = client.until(event="error")
         assert (told["code"], told["close"]) == (code, True)
-        client.until(event="link", state="down")
-        assert close
+        assert client.until(event="link", state="down")["code"] == close
         client.until(event="reconciled")
     generations = [line["generation"] for line in client.said(event="link", state="up")]
     assert generations == [2, 3]
@@ -250,8 +269,10 @@ def test_the_same_client_twice(fake: Start, genuine: Start) -> None:
     up(server, first)
     other = start_client(genuine, address, "-instance", "go-2")
     assert other.until(event="error")["code"] == "CLIENT_ID_IN_USE"
+    assert other.until(event="link", state="down")["code"] == 1008
     second = start_client(genuine, address)
     assert first.until(event="error")["code"] == "SUPERSEDED"
+    assert first.until(event="link", state="down")["code"] == 4002
     assert first.until(event="final")
     second.until(event="reconciled")
     second.kill()
@@ -273,15 +294,18 @@ def test_a_host_that_was_made_anew(fake: Start, genuine: Start, run: str) -> Non
 
 
 def test_tokens(fake: Start, genuine: Start) -> None:
-    """A token names its client: another id, or another token, is refused before the upgrade or
-    behind it."""
+    """A token names its client: another token is refused before the upgrade, another id behind
+    it."""
     server, address = start_server(fake, "--token", "secret=host-1")
     client = start_client(genuine, address, "-token", "secret")
     up(server, client)
     wrong = start_client(genuine, address, "-token", "wrong")
     assert "401" in wrong.until(event="final")["why"]
     other = genuine("client", "-at", address, "-id", "host-2", "-token", "secret")
-    assert "401" in other.until(event="final")["why"] or other.until(event="error")
+    assert other.until(event="error")["code"] == "UNAUTHENTICATED"
+    assert other.until(event="link", state="down")["code"] == 1008
+    assert other.until(event="final")
+    assert other.said(event="link", state="up") == []
 
 
 @pytest.mark.parametrize("mutual", [False, True], ids=["tls", "mtls"])

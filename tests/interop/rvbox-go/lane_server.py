@@ -188,7 +188,7 @@ def test_a_stale_envelope(pair: Pair, run: str) -> None:
     pair.server.tell("stale", client="host-1", run=run)
     error = pair.server.until(event="error")
     assert (error["code"], error["close"]) == ("STALE_SESSION", True)
-    assert pair.server.until(event="link", state="down")["code"] in (0, 4001)
+    assert pair.server.until(event="link", state="down")["code"] == 4001
     pair.up()
 
 
@@ -215,6 +215,7 @@ WORK = (
     ("out", "event_ack"),
     ("out", "stdin_write"),
     ("out", "close_stdin"),
+    ("in", "client_capacity"),
 )
 CUTS = [(*each, before) for each in (*GREETING, *WORK) for before in (True, False)]
 
@@ -235,6 +236,22 @@ def test_a_cut_in_every_phase(pair: Pair, run: str, at: tuple[str, str, bool]) -
     assert output(events) == b"got it\n" + SAID
     assert events[-1]["exit"] == 3
     assert marks.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_cut_at_a_signal(pair: Pair, run: str, before: bool) -> None:
+    """A signal on which the link is cut may be lost; said again, it ends the command."""
+    pair.start(run, line="sleep 1000 & wait")
+    pair.server.until(event="lifecycle", run=run, lifecycle="RUNNING")
+    pair.server.tell("cut", dir="out", payload="signal_command", before=before)
+    pair.server.until(event="armed")
+    pair.server.tell("signal", run=run, signal="terminate")
+    pair.server.until(event="cut")
+    pair.up()
+    pair.server.tell("signal", run=run, signal="interrupt")
+    end = pair.stop(run)
+    assert end["lifecycle"] == "CANCELED"
+    assert end["signal"] in (("SIGINT",) if before else ("SIGINT", "SIGTERM"))
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -167,7 +167,7 @@ func (c *client) welcomed(link *link) error {
 	switch answer := message.(type) {
 	case *rv.AgentError:
 		sayError(answer)
-		return heard(answer)
+		return link.lastWord(heard(answer))
 	case *rv.ServerWelcome:
 		link.session, link.generation = envelope.SessionId, envelope.SessionGeneration
 		if link.session == "" || link.generation == 0 {
@@ -179,18 +179,6 @@ func (c *client) welcomed(link *link) error {
 		return link.behind(message)
 	}
 	return violation("a welcome was expected")
-}
-
-// ended is what the server said it ends the session for.
-type ended struct{ code rv.ControlErrorCode }
-
-func (e ended) Error() string { return "the server ended it: " + e.code.String() }
-
-func heard(e *rv.AgentError) error {
-	if !e.CloseSession {
-		return nil
-	}
-	return ended{e.GetError().GetCode()}
 }
 
 func isFinal(err error) bool {
@@ -220,7 +208,7 @@ func (c *client) listen(link *link) error {
 			err = link.behind(message)
 		}
 		if err != nil && !link.tell(err) {
-			return err
+			return link.lastWord(err)
 		}
 	}
 }

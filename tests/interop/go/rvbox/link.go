@@ -189,9 +189,46 @@ func (l *link) tell(err error) bool {
 	return r.close == 0
 }
 
+// ended is what the peer said it ends the session for, and the code that it closed with.
+type ended struct {
+	code  rv.ControlErrorCode
+	close websocket.StatusCode
+}
+
+func (e ended) Error() string { return "the peer ended it: " + e.code.String() }
+
+func heard(e *rv.AgentError) error {
+	if !e.CloseSession {
+		return nil
+	}
+	return ended{code: e.GetError().GetCode()}
+}
+
+// closeWithin is how long a peer that has ended the session is given to close.
+const closeWithin = 30 * time.Second
+
+// lastWord waits for the close behind an error that ends the session.
+func (l *link) lastWord(err error) error {
+	e, is := err.(ended)
+	if !is {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	for {
+		if _, _, err := l.socket.Read(ctx); err != nil {
+			e.close = websocket.CloseStatus(err)
+			return e
+		}
+	}
+}
+
 // sayDown tells how a link ended: the code that came, or 0.
 func sayDown(who string, err error) {
 	code := int(websocket.CloseStatus(err))
+	if e, is := err.(ended); is {
+		code = int(e.close)
+	}
 	lines.Say("link", lines.Event{
 		"state": "down", "client": who, "code": max(code, 0), "why": fmt.Sprint(err),
 	})

@@ -171,7 +171,7 @@ func (s *server) listenTo(h *host, link *link) error {
 			err = link.behind(message)
 		}
 		if err != nil && !link.tell(err) {
-			return err
+			return link.lastWord(err)
 		}
 	}
 }
