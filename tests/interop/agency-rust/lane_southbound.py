@@ -8,7 +8,7 @@ from typing import Any
 import houses
 import pytest
 from houses import GATEWAY, House
-from programs import Program
+from programs import PATIENCE, Program
 
 KINDS = {
     "SessionOpened",
@@ -53,7 +53,7 @@ class Client(Program):
 
     def state(self, run: str) -> str:
         """How the run ends."""
-        said = self.ask(op="wait", run=run, timeout_ms=20_000)
+        said = self.ask(op="wait", run=run, timeout_ms=int(PATIENCE * 1000))
         assert said["ok"], said
         return str(said["state"])
 

@@ -61,13 +61,16 @@ class Drawing:
         return self.object(depth)
 
     def object(self, depth: int = 0) -> str:
-        members: dict[str, str] = {}
-        for _ in range(self.some()):
+        """One whose members may come twice, each time under the same name, however written."""
+        members: list[str] = []
+        values: dict[str, str] = {}
+        for _ in range(self.some() + 4 * self.seldom()):
             key, value = self.text(), self.value(depth + 1)
             # Go judges the number in a member that a later one replaces, too; ours has forgotten it
-            if "1e400" not in members.get(json.loads(key), ""):
-                members[json.loads(key)] = f"{key}:{value}"
-        return "{" + ",".join(members.values()) + "}"
+            if "1e400" not in values.get(json.loads(key), ""):
+                values[json.loads(key)] = value
+                members.append(f"{key}:{value}")
+        return "{" + ",".join(members) + "}"
 
     def some(self) -> int:
         return self.random.randrange(4)
@@ -161,8 +164,18 @@ class Drawing:
             if self.random.random() < odds[name]
         ]
         self.random.shuffle(made)
+        if made and self.random.random() < 0.05:
+            self.repeat(made)
         text = self.space() + "{" + ",".join(made) + "}" + self.space()
         return text + pick(("x", "{}", ",")) if self.seldom() else text
+
+    def repeat(self, made: list[str]) -> None:
+        """Put a member before one of the same name, which counts unless it is null: there the
+        two differ (docs/divergence/kodelet.md)."""
+        at = self.random.randrange(len(made))
+        name, _, value = made[at].partition(":")
+        if value != "null" and name.lower() != '"error"':
+            made.insert(self.random.randrange(at + 1), f'{self.cased(name)}:"earlier"')
 
     def cased(self, name: str) -> str:
         return self.random.choice((name.upper(), name.title())) if self.seldom() else name
@@ -222,16 +235,29 @@ TABLE: Sequence[tuple[str, str]] = (
     ('{"jsonrpc":"2.0","id":"a","method":"x"}', "request"),
     ('{"jsonrpc":"2.0","method":"x"}', "notification"),
     ('{"jsonrpc":"2.0","id":null,"method":"x"}', "notification"),
-    ('{"jsonrpc":"2.0","id":1,"method":"x"}', "-"),
-    ('{"jsonrpc":"2.0","id":"  ","method":"x"}', "-"),
+    *((f'{{"jsonrpc":"2.0","id":"a","method":"x","params":{params}}}', "request")
+      for params in ("[1]", '"s"', "null", "{}")),
+    *((f'{{"jsonrpc":"2.0","id":{id},"method":"x"}}', "-")
+      for id in ("1", "1.5", "true", "{}", "[]", '""', '"  "')),
+    *((f'{{"jsonrpc":{version},"id":"a","method":"x"}}', "-")
+      for version in ('"1.0"', "2.0", "null")),
+    ('{"id":"a","method":"x"}', "-"),
+    ('{"jsonrpc":"2.0","id":"a","method":"x","error":{"code":1,"message":"m"}}', "-"),
     ('{"jsonrpc":"2.0","id":"a","method":"x","result":null}', "-"),
     ('{"jsonrpc":"2.0","id":"a","method":"x","error":null}', "request"),
     ('{"jsonrpc":"2.0","id":"a","result":null}', "response"),
     ('{"jsonrpc":"2.0","id":"a","result":1,"error":null}', "response"),
+    ('{"jsonrpc":"2.0","id":"a","result":null,"error":{"code":1,"message":"m"}}', "-"),
+    ('{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"m"}}', "response"),
+    ('{"jsonrpc":"2.0","result":1}', "-"),
     ('{"jsonrpc":"2.0","id":"a"}', "-"),
     ('{"jsonrpc":"2.0","id":null,"result":1}', "-"),
     ('{"jsonrpc":"2.0","id":"a","method":null,"result":1}', "response"),
+    ('{"jsonrpc":"2.0","id":"a","method":"","result":1}', "response"),
     ('{"jsonrpc":"2.0","id":"a","method":"  "}', "-"),
+    ('{"jsonrpc":"2.0","id":"a","method":5}', "-"),
+    ('{"jsonrpc":"2.0","id":"a","method":"x","more":[{"x":null}]}', "request"),
+    ('/* */{"jsonrpc":"2.0","id":"a","method":"x"}', "-"),
     ('[{"jsonrpc":"2.0","id":"a","method":"x"}]', "-"),
     ("[]", "-"), ("null", "-"), ('"x"', "-"), ("1", "-"), ("", "-"), (" \n", "-"), ("{}", "-"),
     ('\ufeff{"jsonrpc":"2.0","id":"a","method":"x"}', "-"),

@@ -18,10 +18,17 @@ def begin(fake: Start, genuine: Start) -> tuple[Peer, Peer, str]:
 
 def ready(plane: Peer, generation: int = 1) -> str:
     """The id of the one runner, once it takes runs."""
-    while True:
-        for each in plane.ask("runners")["runners"]:
-            if each["status"] == "idle" and each["generation"] == generation:
-                return str(each["id"])
+
+    def idle(answer: Line) -> list[str]:
+        return [
+            str(each["id"])
+            for each in answer["runners"]
+            if each["status"] == "idle" and each["generation"] == generation
+        ]
+
+    answer = plane.ask_until(lambda said: bool(idle(said)), "the runner is idle", op="runners")
+    (runner,) = idle(answer)
+    return runner
 
 
 def open_run(plane: Peer, runner: str, run: str, conv: str = "c1") -> Line:

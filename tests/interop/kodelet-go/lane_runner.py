@@ -23,14 +23,18 @@ def begin(fake: Start, genuine: Start, folder: Path) -> tuple[Peer, str]:
 
 def open_run(plane: Peer, runner: str, run: str, conv: str = "c1") -> Line:
     """Ask until the runner's first heartbeat has come; what became of the run."""
-    while True:
+    said: list[Line] = []
+
+    def taken() -> bool:
         plane.tell("open", runner=runner, run=run, conv=conv)
-        line = plane.event(
-            lambda line: line.get("run") == run or "heartbeat" in line.get("why", "")
+        said.append(
+            plane.event(lambda line: line.get("run") == run or "heartbeat" in line.get("why", ""))
         )
-        if line["event"] != "bad":
-            assert line["state"] == "running", line
-            return line
+        return bool(said[-1]["event"] != "bad")
+
+    plane.until_true(taken, "the runner takes the run")
+    assert said[-1]["state"] == "running", said[-1]
+    return said[-1]
 
 
 def result(plane: Peer, run: str, call: str) -> Line:

@@ -22,6 +22,8 @@ from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
 LIMIT = 4 << 20
+PATIENCE = 120.0
+"""Seconds for the answer to a ping."""
 _speaking = threading.Lock()
 
 
@@ -105,7 +107,7 @@ def do(socket: Any, order: dict[str, Any]) -> None:
     elif order["op"] == "pieces":
         socket.send(data[at : at + 1000] for at in range(0, len(data), 1000))
     elif order["op"] == "ping":
-        assert socket.ping().wait(20)
+        assert socket.ping().wait(PATIENCE)
         say("pong")
     elif order["op"] == "close":
         socket.close(order["code"], order["text"])
@@ -129,7 +131,7 @@ def echo(socket: ServerConnection) -> None:
 
 
 def ping(socket: ServerConnection) -> None:
-    if all(socket.ping().wait(20) for _ in range(3)):
+    if all(socket.ping().wait(PATIENCE) for _ in range(3)):
         say("pongs")
 
 

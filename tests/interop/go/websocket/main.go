@@ -27,6 +27,9 @@ type op struct {
 
 const limit = 4 << 20
 
+// patience is for what only hangs if something is wrong.
+const patience = 2 * time.Minute
+
 func main() {
 	flags := flag.NewFlagSet("websocket", flag.ExitOnError)
 	at := flags.String("at", "127.0.0.1:0", "where to dial (a URL) or to listen (HOST:PORT)")
@@ -92,7 +95,7 @@ func echo(socket *websocket.Conn) {
 // pinged asks three times; the answers come while something reads.
 func pinged(socket *websocket.Conn) error {
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		for range 3 {
 			if err := socket.Ping(ctx); err != nil {
@@ -152,7 +155,7 @@ func listen(socket *websocket.Conn) {
 }
 
 func do(socket *websocket.Conn, o op) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	switch o.Op {
 	case "send":
