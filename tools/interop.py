@@ -3,8 +3,9 @@
     python tools/interop.py [--report] [LANE ...]    every lane if none is named
 
 A lane is a folder of tests/interop. Its `lane.toml` names the protocol, and the commands and
-Python modules without which the lane cannot run; its tests are the functions of its `lane_*.py`,
-and they can import what lies beside them and in tests/interop.
+Python modules without which the lane cannot run, and `at_a_time`, how many of its tests are played
+beside each other (2; more where they do little but wait). Its tests are the functions of its
+`lane_*.py`, and they can import what lies beside them and in tests/interop.
 A lane whose toolchain is not on this machine is skipped with a line that says what is missing.
 One whose toolchain is here must run, all of it: a lane without a test, or with a skipped one, has
 failed. With `--report` the lanes that were run get their new rows in docs/interop.md.
@@ -56,6 +57,7 @@ class Lane:
     protocol: str
     commands: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    at_a_time: int = 2
 
     def missing(self) -> list[str]:
         """What is not on this machine."""
@@ -67,7 +69,7 @@ class Lane:
 
 @attrs.frozen
 class Case:
-    """One test function of a lane: what its first line says, and how often it was put to the
+    """One test function of a lane: what its first paragraph says, and how often it was put to the
     test. `outcome` is pytest's word."""
 
     what: str
@@ -121,6 +123,7 @@ class Playing:
         ini = LANES / "pytest.ini"
         paths = shlex.join([str(LANES), str(lane.folder)])
         words = ["-P", "-m", "pytest", "-q", f"-c={ini}", f"-o=pythonpath={paths}"]
+        words.append(f"-n={lane.at_a_time}")
         with self._output.open("wb") as output:
             self._child = subprocess.Popen(
                 [sys.executable, *words, f"--said={self._said}", str(lane.folder)],

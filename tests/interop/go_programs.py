@@ -78,11 +78,12 @@ def install(cache: Path, package: str, version: str) -> Path:
     """A program of others, built once: the path of it."""
     folder = cache.parent / "go" / "installed"
     folder.mkdir(parents=True, exist_ok=True)
-    program = folder / package.rpartition("/")[2]
+    of_version = folder / version  # or another version would be taken for this one
+    program = of_version / package.rpartition("/")[2]
     with alone(folder):
         if not program.exists():
             command = ["go", "install", f"{package}@{version}"]
-            run(command, env=os.environ | {"GOBIN": str(folder), "GOFLAGS": ""})
+            run(command, env=os.environ | {"GOBIN": str(of_version), "GOFLAGS": ""})
     return program
 
 

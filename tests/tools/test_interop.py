@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +125,7 @@ def test_the_command_fails_with_a_lane(
 
 
 def write_lane(folder: Path, body: str) -> Any:
-    (folder / "lane.toml").write_text('protocol = "agency"\ncommands = ["sh"]\n')
+    (folder / "lane.toml").write_text('protocol = "agency"\ncommands = ["sh"]\nat_a_time = 3\n')
     (folder / "lane_it.py").write_text(body)
     return interop.find_lanes(folder.parent)[0]
 
@@ -136,22 +138,42 @@ def test_a_lane_is_played_and_says_what_it_did(tmp_path: Path) -> None:
     shutil.copy(interop.LANES / "conftest.py", folder)
     small = write_lane(
         folder,
-        "import pytest\n"
+        "import os, pytest\n"
         "@pytest.mark.parametrize('n', [1, 2])\n"
         "def test_sums(record_property, n):\n"
-        "    '''Sums come out right.\n\n    More.'''\n"
+        "    '''Sums come\n    out right.\n\n    More.'''\n"
         "    record_property('peer', 'adder 1.0')\n"
         "    record_property('count', 20)\n"
+        "    record_property('peer', 'beside ' + os.environ['PYTEST_XDIST_WORKER_COUNT'])\n"
         "def test_gone():\n"
         "    pytest.skip('no reason')\n",
     )
     result = interop.run([small])[small]
-    assert result.peers == ("adder 1.0",)
-    assert {(case.what, case.count, case.outcome) for case in result.cases} == {
+    assert result.peers == ("adder 1.0", "beside 3")
+    assert [(case.what, case.count, case.outcome) for case in result.cases] == [
         ("Sums come out right", 40, "passed"),
         ("test_gone", 1, "skipped"),
-    }
+    ]
     assert result.problem == "skipped: test_gone"
+
+
+def test_rows_stand_in_the_order_of_the_files_whichever_test_ends_first(tmp_path: Path) -> None:
+    """Or the page would be another after each run."""
+    spec = spec_from_file_location("record", interop.LANES / "record.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    record = module.Record(tmp_path / "said")
+    for file, line, what in (("b", 1, "third"), ("a", 30, "second"), ("a", 4, "first"),
+                             ("a", 60, "first")):  # fmt: skip
+        properties = [("what", what)]
+        record.pytest_runtest_logreport(
+            pytest.TestReport(what, (file, line, what), {}, "passed", None, "call",
+                              user_properties=properties))  # fmt: skip
+    record.pytest_sessionfinish()
+    said = json.loads((tmp_path / "said").read_text())
+    assert [case["what"] for case in said["cases"]] == ["first", "second", "third"]
 
 
 PAGE = f"words\n{interop.BEGIN}{interop.END}after\n"
