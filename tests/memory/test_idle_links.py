@@ -10,7 +10,7 @@ from memory_peers import ENTRIES, stand
 BEFORE = 20
 """Links that come first: what the first of them brings about is not counted."""
 
-IDLE_LINK = 96 << 10
+IDLE_LINK = 72 << 10
 """Bytes that docs/guarantees.md states for one, of any protocol and carriage."""
 
 
