@@ -138,6 +138,8 @@ class Pressure:
     failing: str | None
     """Why commits fail at present, or none has ended for too long, in words; None while they
     succeed."""
+    damaged: bool = False
+    """Whether a run was left out of a list, since its record cannot be read."""
 
 
 class JournalError(Exception):
@@ -240,12 +242,13 @@ class Journal(ABC):
         self, which: RunFilter, *, after: str = "", items: int | None = None
     ) -> Sequence[Run]:
         """Runs as committed, ordered by id in byte order: those whose id is above `after`, at
-        most `items` of them (None: all). The cost is that of the runs that are answered."""
+        most `items` of them (None: all). The cost is that of the runs that are answered. One whose
+        record cannot be read is left out, which `pressure().damaged` tells from then on."""
 
     @abstractmethod
     async def latest(self, link: str, *, items: int) -> Sequence[Run]:
         """The runs of a northbound entry that ended last, the last one first, at most `items`.
-        The cost is that of those."""
+        The cost is that of those. Left out is what `find` leaves out."""
 
     @abstractmethod
     async def open_runs(self) -> Sequence[OpenRun]:

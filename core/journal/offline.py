@@ -133,7 +133,7 @@ def _verify(connection: sqlite3.Connection, seen: Seen) -> Iterator[Damage]:
     for (said,) in connection.execute("PRAGMA integrity_check(20)").fetchall():
         if said != "ok":
             found = True
-            yield Damage(f"the file: {said}")
+            yield Damage(f"the file: {' '.join(said.split())}")  # it may have several lines
     if found:
         return  # what is read by a damaged index says nothing
     for key, id in connection.execute(

@@ -68,6 +68,7 @@ class QueuedJournal(Journal):
         self._size = 0
         self._fallible = 0
         self._failing: str | None = None
+        self._damaged = False
         self._stalls = Stalls()
         self._told: str | None = None
         self._changed: Callable[[str | None], None] = _nobody
@@ -103,7 +104,7 @@ class QueuedJournal(Journal):
         self._news.set()
 
     def pressure(self) -> Pressure:
-        return Pressure(self._items, self._size, self._reason)
+        return Pressure(self._items, self._size, self._reason, self._damaged)
 
     def watch(self, changed: Callable[[str | None], None]) -> None:
         self._changed = changed

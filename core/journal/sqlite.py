@@ -83,10 +83,13 @@ class SqliteJournal(ThreadedJournal):
     async def find(
         self, which: RunFilter, *, after: str = "", items: int | None = None
     ) -> Sequence[Run]:
-        return await self._read(tables.find, which, after, items)
+        return await self._read(tables.find, which, after, items, damaged=self._leave_out)
 
     async def latest(self, link: str, *, items: int) -> Sequence[Run]:
-        return await self._read(tables.latest, link, items)
+        return await self._read(tables.latest, link, items, damaged=self._leave_out)
+
+    def _leave_out(self) -> None:
+        self._damaged = True
 
     async def open_runs(self) -> Sequence[OpenRun]:
         return await self._read(tables.open_runs)

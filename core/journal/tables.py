@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, count
 from typing import Final, TypeAlias, assert_never
@@ -298,15 +298,20 @@ def get(connection: sqlite3.Connection, run: RunId) -> Run | None:
     return _run(rows[0]) if rows else None
 
 
+_RunColumns = tuple[int, str, int, int, bytes, bytes]
+
+
 def find(
     connection: sqlite3.Connection,
     which: RunFilter,
     after: str = "",
     items: int | None = None,
+    *,
+    damaged: Callable[[], None] = lambda: None,
 ) -> list[Run]:
-    """As `Journal.find`."""
+    """As `Journal.find`. `damaged` is called for each run that is left out."""
     wanted = ["id > ?", "ended >= 0"]  # the second leaves out what is forgotten
-    values: list[str | int] = [after]
+    values: list[str | int] = []
     if which.link is not None:
         wanted.append("link = ?")
         values.append(which.link)
@@ -314,20 +319,40 @@ def find(
         wanted.append("open")
     if which.unacknowledged or which.open_only:  # what is open is pending too: one index does
         wanted.append("pending")
-    values.append(_ALL if items is None else items)
-    rows = connection.execute(f"{_RUN} WHERE {' AND '.join(wanted)} ORDER BY id LIMIT ?", values)
-    return [_run(row) for row in rows.fetchall()]
+    query = f"{_RUN} WHERE {' AND '.join(wanted)} ORDER BY id LIMIT ?"
+    found: list[Run] = []
+    while True:
+        limit = _ALL if items is None else items - len(found)
+        rows: list[_RunColumns] = connection.execute(query, (after, *values, limit)).fetchall()
+        found += _readable(rows, damaged)
+        if items is None or len(found) >= items or len(rows) < limit:
+            return found
+        after = rows[-1][1]  # a page is full, whatever had to be left out of it
 
 
 _ALL: Final = -1
 """No limit, as SQLite says it."""
 
 
-def latest(connection: sqlite3.Connection, link: str, items: int) -> list[Run]:
-    """As `Journal.latest`."""
+def latest(
+    connection: sqlite3.Connection,
+    link: str,
+    items: int,
+    *,
+    damaged: Callable[[], None] = lambda: None,
+) -> list[Run]:
+    """As `Journal.latest`. `damaged` is called for each run that is left out."""
     wanted = "link = ? AND NOT open ORDER BY ended DESC LIMIT ?"
-    rows = connection.execute(f"{_RUN} WHERE {wanted}", (link, items))
-    return [_run(row) for row in rows.fetchall()]
+    rows = connection.execute(f"{_RUN} WHERE {wanted}", (link, items)).fetchall()
+    return list(_readable(rows, damaged))
+
+
+def _readable(rows: Sequence[_RunColumns], damaged: Callable[[], None]) -> Iterator[Run]:
+    for row in rows:
+        try:
+            yield _run(row)
+        except Damaged:
+            damaged()
 
 
 def open_runs(connection: sqlite3.Connection) -> list[OpenRun]:
@@ -348,9 +373,6 @@ def knows(connection: sqlite3.Connection, run: RunId, key: str) -> bool:
 def notes(connection: sqlite3.Connection, space: str) -> dict[str, bytes]:
     """As `Journal.notes`."""
     return dict(connection.execute("SELECT key, value FROM notes WHERE space = ?", (space,)))
-
-
-_RunColumns = tuple[int, str, int, int, bytes, bytes]
 
 
 def _run(row: _RunColumns) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from fleetgate.core.journal.offline import (
     runs_in,
     verify,
 )
+from fleetgate.core.journal.records import Damaged
 from fleetgate.gateway.commands import exits
 from fleetgate.gateway.commands.asking import UsageError, complain
 from fleetgate.gateway.commands.output import say, write_json
@@ -104,8 +106,9 @@ def lines_of(connection: sqlite3.Connection) -> Iterator[tuple[Line, bool]]:
     yield {"record": "journal", "schema": SCHEMA}, False
     for each in runs_in(connection):
         yield {"record": "run", **run_line(each)}, not each.last_seq
-        for recorded in events_of(connection, each.id):
-            yield {"record": "event", **event_line(recorded)}, recorded.seq == each.last_seq
+        with suppress(Damaged):  # the run is not whole then; those behind it may be
+            for recorded in events_of(connection, each.id):
+                yield {"record": "event", **event_line(recorded)}, recorded.seq == each.last_seq
 
 
 def _compact(connection: sqlite3.Connection, path: Path, json: bool) -> int:

@@ -93,6 +93,11 @@ def _alarm(journal: Line) -> Iterator[str]:
             "Until it can, new runs are refused, and nothing that workers report is "
             "acknowledged or shown."
         )
+    if journal.get("damaged"):
+        yield (
+            "THE JOURNAL IS DAMAGED: lists leave out runs that cannot be read. Stop the gateway, "
+            "have `gateway journal verify` say which, and restore the file from a copy."
+        )
     if journal.get("full"):
         yield "THE JOURNAL HAS REACHED ITS SIZE: new runs are refused until runs may be forgotten."
 

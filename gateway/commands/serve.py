@@ -149,6 +149,7 @@ def status_line(gateway: Gateway, counters: Counters) -> Line:
             "items": pressure.items,
             "bytes": pressure.size,
             "failing": pressure.failing,
+            "damaged": pressure.damaged,
             "full": gateway.house.hub.retention.full,
         },
         "entries": [

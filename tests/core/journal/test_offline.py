@@ -126,6 +126,7 @@ def test_a_page_that_is_overwritten(path: Path) -> None:
         file.seek(-4096, 2)
         file.write(b"\xff" * 64)
     assert damage(path)[0].what.startswith("the file: ")
+    assert all("\n" not in each.what for each in damage(path))
 
 
 def test_whose_it_is_and_whether_it_is_one(path: Path, tmp_path: Path) -> None:

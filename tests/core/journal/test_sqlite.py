@@ -14,7 +14,7 @@ import pytest
 import trio
 import trio.testing
 
-from fleetgate.core.ids import Seq
+from fleetgate.core.ids import RunId, Seq
 from fleetgate.core.journal import sqlite
 from fleetgate.core.journal.api import (
     Append,
@@ -31,7 +31,7 @@ from fleetgate.core.journal.api import (
 from fleetgate.core.journal.checks_kept import check_reopened
 from fleetgate.core.journal.migrations import STEPS
 from fleetgate.core.journal.rows import NOTE_SIZE
-from fleetgate.core.journal.samples import Answers, make_events, make_run
+from fleetgate.core.journal.samples import Answers, ended, make_events, make_run
 from fleetgate.core.journal.sqlite import (
     CACHE_SIZE,
     LOG_SIZE,
@@ -223,6 +223,30 @@ async def test_a_damaged_record_is_said(tmp_path: Path, record: str) -> None:
         with pytest.raises(JournalDamaged, match=r"is damaged .*journal verify"):
             await journal.read(run.id, Seq(0), items=9, size=99)
         assert await journal.get(run.id) is not None
+
+
+@pytest.mark.parametrize("table", ["records", "specs"])
+async def test_a_list_leaves_out_a_run_whose_record_is_damaged(tmp_path: Path, table: str) -> None:
+    """It was refused, whole: an entry that lists its runs as a link comes lost every link."""
+    disk, names = Disk(tmp_path), ["a", "b", "c", "d", "e"]
+    async with disk.open("damaged") as journal:
+        runs = [make_run(name) for name in names]
+        await journal.commit([PutRun(run) for run in runs])
+        assert not journal.pressure().damaged
+        bad = "SELECT run FROM runs WHERE id IN ('gui/b', 'gui/c')"
+        disk.connections[0].execute(f"UPDATE {table} SET record = x'ffff' WHERE run IN ({bad})")
+        good = [run.id for run in runs if run.id not in ("gui/b", "gui/c")]
+        assert [run.id for run in await journal.find(RunFilter())] == good
+        assert journal.pressure().damaged
+        pages = [await journal.find(RunFilter(), items=n) for n in (1, 2, 3, 9)]
+        assert [[run.id for run in page] for page in pages] == [good[:n] for n in (1, 2, 3, 9)]
+        (behind,) = await journal.find(RunFilter(), after="gui/a", items=1)
+        assert behind.id == "gui/d"
+        await journal.commit([PutRun(ended(run, 0)) for run in runs if run.id in good])
+        disk.connections[0].execute(f"UPDATE {table} SET record = x'ffff' WHERE run = 1")
+        assert {run.id for run in await journal.latest("gui", items=9)} == {*good[1:]}
+        with pytest.raises(JournalDamaged, match=r"is damaged .*journal verify"):
+            await journal.get(RunId("gui/b"))
 
 
 async def test_a_page_that_is_none_of_sqlites_is_damage_too(tmp_path: Path) -> None:

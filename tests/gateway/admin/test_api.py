@@ -251,12 +251,15 @@ async def test_bad_queries(api: Api, query: dict[str, str], message: str) -> Non
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"{", "the body is not JSON, or not text"),
-        (b"\xff", "the body is not JSON, or not text"),
-        (b"[" * 100_000, "the body is not JSON, or not text"),
-        (b'{"run":' + b"9" * 5000 + b"}", "the body is not JSON, or not text"),
-        (b'{"run":NaN}', "the body is not JSON, or not text"),
-        (b'{"run":"\\ud800"}', "the body is not JSON, or not text"),
+        (b"{", "the body: not JSON at character 1"),
+        (b"\xff", "the body: expected UTF-8, byte 0 is not"),
+        (b"[" * 100_000, "the body: more than 127 objects and arrays inside each other"),
+        (b'{"run":' + b"9" * 5000 + b"}", "the body: a number is too large for a 64-bit float"),
+        (b'{"run":NaN}', "the body: NaN and Infinity are not JSON"),
+        (b'{"run":1e999}', "the body: a number is too large for a 64-bit float"),
+        (b'{"run":"\\ud800"}', "the body: a string has half of a surrogate pair"),
+        (b'{"metadata":{"a":"\xed\xa0\x80"}}', "the body: expected UTF-8, byte 18 is not"),
+        ('{"run":"a"}'.encode("utf-16"), "the body: expected UTF-8, byte 0 is not"),
         (b"[]", "the body is not a JSON object"),
         (b"{}", "input: is missing"),
     ],
@@ -264,7 +267,8 @@ async def test_bad_queries(api: Api, query: dict[str, str], message: str) -> Non
 async def test_bad_bodies(api: Api, body: bytes, message: str) -> None:
     reply = await api.handle(Request("POST", ("v1", "runs"), {}, {}, body))
     assert isinstance(reply, Reply)
-    assert reply.line["error"] == {"code": "invalid_argument", "message": message}
+    assert reply.line["error"]["code"] == "invalid_argument"
+    assert reply.line["error"]["message"].startswith(message)
 
 
 def test_every_refusal_has_a_status() -> None:

@@ -28,9 +28,9 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-async def fill(path: Path) -> None:
+async def fill(path: Path, name: str = "a") -> None:
     async with open_sqlite_journal(path) as journal:
-        run = make_run("a")
+        run = make_run(name)
         spec = attrs.evolve(run.spec, input=Prompt("hunter2"), environment={"KEY": "hunter2"})
         run = attrs.evolve(run, spec=spec, notes={"n": "hunter2"})
         await journal.commit([PutRun(run), PutOrder(make_order(run.id, 1))])
@@ -67,7 +67,7 @@ def test_a_damaged_one(path: Path, capsys: Captured) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE records SET record = x'ff'")
     assert main(["journal", "export", str(path)]) == 1
-    assert "holds a damaged record; verify says which" in capsys.readouterr().err
+    assert f"1 runs of {path} are not there" in capsys.readouterr().err
 
 
 def test_an_export_has_runs_and_events_and_nothing_that_was_given(
@@ -108,8 +108,25 @@ def test_an_export_gives_no_event_the_number_of_another(path: Path, capsys: Capt
         connection.execute("DELETE FROM events WHERE place & 3 = 2")
     assert main(["journal", "export", str(path)]) == 1
     said = capsys.readouterr()
-    assert "holds a damaged record; verify says which" in said.err
+    assert f"1 runs of {path} are not there, or not whole; verify says which" in said.err
     assert all(json.loads(line)["record"] != "event" for line in said.out.splitlines())
+
+
+@pytest.mark.parametrize("table", ["specs", "events"])
+def test_an_export_has_what_can_be_read_beside_a_damaged_run(
+    path: Path, capsys: Captured, table: str
+) -> None:
+    trio.run(fill, path, "z")
+    row = "SELECT min(run) FROM runs" if table == "specs" else "SELECT min(run) << 32 | 2 FROM runs"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        key = "run" if table == "specs" else "place"
+        connection.execute(f"UPDATE {table} SET record = x'ffff' WHERE {key} = ({row})")
+    assert main(["journal", "export", str(path)]) == 1
+    said = capsys.readouterr()
+    assert f"1 runs of {path} are not there, or not whole; verify says which" in said.err
+    lines = [json.loads(line) for line in said.out.splitlines()]
+    events = [(line["run"], line["seq"]) for line in lines if line["record"] == "event"]
+    assert events == [("gui/z", n) for n in (1, 2, 3)]
 
 
 def test_by_a_symbolic_link(path: Path, capsys: Captured) -> None:

@@ -93,6 +93,16 @@ async def test_status_says_first_that_the_journal_fails_and_why(
     assert third == "name: gw"
 
 
+async def test_status_says_that_lists_leave_out_damaged_runs(
+    command: Command, status: Line, capsys: Capture
+) -> None:
+    status["journal"]["damaged"] = True
+    assert await command("status") == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("THE JOURNAL IS DAMAGED: lists leave out runs")
+    assert second == "name: gw"
+
+
 async def _given(worker: HandWorker, number: int) -> c.RunCommand:
     while len(worker.port.orders) <= number:
         await trio.lowlevel.checkpoint()

@@ -133,6 +133,7 @@ async def test_it_says_what_it_does_and_answers(served: Served) -> None:
     assert status["config"] == str(served.config)
     assert status["draining"] is False
     assert status["journal"]["failing"] is None
+    assert status["journal"]["damaged"] is False
     (entry,) = status["entries"]
     assert (entry["entry"], entry["facing"], entry["protocol"]) == ("hosts", "south", "rvbox")
     assert (entry["listens"], entry["links"]) == (True, [])
