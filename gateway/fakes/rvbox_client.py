@@ -12,6 +12,7 @@ from fleetgate.gateway.command_line import count
 from fleetgate.gateway.config_entries import Entry
 from fleetgate.gateway.fakes.options import (
     MOST,
+    BadOption,
     Parser,
     add_common,
     add_script,
@@ -30,6 +31,7 @@ from fleetgate.gateway.fakes.running import Peer
 from fleetgate.gateway.fakes.working import Playing, worker
 from fleetgate.gateway.local.launch import available_shells
 from fleetgate.protocols import rvbox
+from fleetgate.protocols.rvbox.limits import is_client_id
 
 NAME = "rvbox-client"
 
@@ -68,6 +70,8 @@ def make(arguments: argparse.Namespace) -> Peer:
 
     Raises: `BadOption`.
     """
+    if not is_client_id(arguments.client_id):
+        raise BadOption("--client-id: expected 1 to 128 printable ASCII characters without spaces")
     settings = settings_of(
         rvbox.ADAPTER.northbound.settings,
         arguments.settings,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 from attrs.validators import deep_iterable, in_, min_len
 
@@ -9,6 +11,12 @@ from fleetgate.protocols.carriage import Carriage, WebSocketUse
 from fleetgate.protocols.ranges import not_negative, positive
 from fleetgate.protocols.rvbox import limits
 from fleetgate.protocols.rvbox.translate import PLATFORMS, SHELLS
+
+
+def _client_id(_: Any, member: attrs.Attribute[Any], value: str) -> None:
+    if value and not limits.is_client_id(value):
+        wanted = "1 to 128 printable ASCII characters without spaces: a server refuses any other"
+        raise ValueError(f"{member.name} must be {wanted}")
 
 
 @attrs.frozen(slots=True)
@@ -65,7 +73,7 @@ class ClientSettings:
     path: str = "/agent"
     ping_every: float = attrs.field(default=20.0, validator=positive)
     dead_after: float = attrs.field(default=60.0, validator=positive)
-    client_id: str = ""
+    client_id: str = attrs.field(default="", validator=_client_id)
     """Empty: the gateway's name."""
     daemon_version: str = "fleetgate"
     platform: str = attrs.field(default="linux", validator=in_(PLATFORMS))

@@ -46,6 +46,8 @@ WHERE = ("--server", "http://127.0.0.1:1", "--workspace", "w", "--state", "s")
             [*HOST, "--max-running", "0"],
             "--max-running: expected a whole number, 1 or more, got",
         ),
+        ([*HOST, "--client-id", "a b"], "--client-id: expected 1 to 128 printable ASCII"),
+        ([*HOST, "--client-id", ""], "--client-id: expected 1 to 128 printable ASCII"),
         ([*HOST, "--max-queued", "-1"], "--max-queued: expected a whole number, 0 or more"),
         ([*HOST, "--token", "bad token!"], "--token: expected one or more visible ASCII"),
         (["kodelet-control-plane", "--listen", "h:x"], "--listen: "),

@@ -32,3 +32,9 @@ def test_a_path_can_be_set() -> None:
 def test_a_platform_or_shell_without_a_number_is_refused(bad: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must"):
         ClientSettings(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("id", ["a b", "x" * 129, "é", "a\n"])
+def test_a_client_id_that_every_server_refuses_is_refused_here(id: str) -> None:
+    with pytest.raises(ValueError, match="client_id must be 1 to 128"):
+        ClientSettings(client_id=id)
