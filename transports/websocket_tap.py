@@ -30,6 +30,15 @@ what a reader leaves lying for a moment."""
 UNREAD_MESSAGES: Final = 1024
 """Messages of the same: an empty one takes memory too."""
 
+MORE: Final = 256 * 1024
+"""Bytes asked for behind a read that was full. Each read is some turns of the event loop, for who
+takes messages and who answers to them, and a commit: with messages of a kilobyte a seventh of all
+processor time. A link that is quiet has nothing of so much, and one of small messages would keep
+the loop for too long."""
+
+LARGE: Final = 256
+"""Bytes of a message, as they come on average, from which on so many are worth it."""
+
 HEAD: Final = 64 * 1024
 """Bytes of an upgrade, with the body of a refusal. h11 takes 16 KiB of head."""
 
@@ -88,6 +97,7 @@ class Tap(trio.abc.Stream):
         self._control_within = float("inf") if control_within is None else control_within
         self._stage = _Stage.HEAD
         self._read_bytes = 0
+        self._size = READ
         self._news = trio.Event()
         self._over = False
         self._discarding = False
@@ -101,14 +111,17 @@ class Tap(trio.abc.Stream):
         while self.fault is None:
             await self._wait_for_room()
             try:
-                data = await read_some(self.transport, self.piece or READ)
+                data = await read_some(self.transport, self.piece or self._size)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 self.ended.set()
                 raise
             self.meter.received(0, len(data))
             if not data:
                 break
+            unread = len(self.guard.taken)
             passed = self._pass(bytes(data))
+            came = len(self.guard.taken) - unread
+            self._size = MORE if len(data) >= max(READ, came * LARGE) else READ
             if passed:
                 return passed
         self.ended.set()

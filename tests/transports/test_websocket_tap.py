@@ -6,8 +6,16 @@ from trio.testing import MemoryReceiveStream, MemorySendStream, MockClock
 from wsproto.frame_protocol import FrameProtocol
 
 from fleetgate.transports.meter import Meter
+from fleetgate.transports.stream import READ
 from fleetgate.transports.websocket_guard import Guard
-from fleetgate.transports.websocket_tap import HEAD, UNREAD_BYTES, UNREAD_MESSAGES, Tap
+from fleetgate.transports.websocket_tap import (
+    HEAD,
+    LARGE,
+    MORE,
+    UNREAD_BYTES,
+    UNREAD_MESSAGES,
+    Tap,
+)
 
 ANSWER = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 REQUEST = b"GET /agent HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -181,6 +189,28 @@ async def test_unread_messages_are_bounded(payload: bytes, autojump_clock: MockC
         await trio.testing.wait_all_tasks_blocked()
         assert not rig.tap.stalled
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.limit("transports/websocket_tap.MORE", "transports/websocket_tap.LARGE")
+async def test_behind_a_full_read_of_large_messages_more_is_read_at_a_time() -> None:
+    rig = await upgraded()
+    asked: list[int | None] = []
+    read = rig.inward.receive_some
+
+    async def noted(most: int | None = None) -> bytes | bytearray:
+        asked.append(most)
+        return await read(most)
+
+    rig.inward.receive_some = noted  # type: ignore[method-assign]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.tap.receive_some)
+        for many, size in ((READ // LARGE, LARGE), (MORE // LARGE, LARGE), (500, 200), (65, 1000)):
+            await trio.testing.wait_all_tasks_blocked()
+            rig.inward.put_data(message(b"x" * (size - 4)) * many)
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(rig.tap.take(UNREAD_MESSAGES)) == many
+        rig.inward.put_eof()
+    assert asked == [READ, MORE, MORE, READ, READ]
 
 
 async def test_writes_are_whole_and_none_follows_a_close_frame() -> None:
