@@ -13,12 +13,14 @@ from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.tck.peer import Elsewhere, Patience, Peer, RawPeer, Unmet
 from fleetgate.gateway.tck.seen import Seen, Show, show_with
 from fleetgate.protocols.explaining import Speaker
-from fleetgate.transports.api import Link, LinkError
+from fleetgate.transports.api import DialFailed, Link, LinkError
 
 AnyPeer = TypeVar("AnyPeer", bound=Peer)
 
 NO_DIAL: Final = 5.0
 """Seconds in which a peer that must not dial again does not: longer than its first pauses."""
+
+_THERE: Final = "does the target run, and is this where it listens?"
 
 
 class Target(Protocol):
@@ -111,6 +113,8 @@ class Attempt:
         self._links += 1
         try:
             link = await self.target.link(self.stack, self.patience.arrive, **changes)
+        except DialFailed as error:
+            raise Unmet(f"a link to {self.target.address}", f"{error}; {_THERE}") from None
         except LinkError as error:
             raise Unmet(f"a link to {self.target.address}", str(error)) from None
         self.seen.add(self._links, not self.target_dials, "the link is up", note=True)
@@ -134,7 +138,8 @@ class Attempt:
         try:
             stream = await self.target.stream(self.stack)
         except OSError as error:
-            raise Unmet(f"a connection to {self.target.address}", str(error)) from None
+            came = f"it cannot be reached: {error.strerror or error}; {_THERE}"
+            raise Unmet(f"a connection to {self.target.address}", came) from None
         if stream is None:
             raise Elsewhere(f"{self.target.address} has no byte stream to put odd bytes on")
         self.seen.add(self._links, True, "the connection is up", note=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +18,7 @@ from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.printable import printable
 from fleetgate.gateway.tck import report
 from fleetgate.gateway.tck.kits import NoSuchKit, kit_of, kits_of, protocols
-from fleetgate.gateway.tck.peer import Patience
+from fleetgate.gateway.tck.peer import CannotStart, Patience
 from fleetgate.gateway.tck.requirement import Kit, Requirement
 from fleetgate.gateway.tck.runner import Result, Runner, Summary, chosen
 from fleetgate.gateway.tck.target import Started, Wants, open_target
@@ -180,9 +181,9 @@ def _examine(kit: Kit, argv: Sequence[str]) -> int:
     given = given_of(kit, arguments)
     try:
         return trio.run(_run, kit, wanted, given, arguments)
-    except (LinkError, AddressError, OSError, BaseExceptionGroup) as group:
+    except (CannotStart, LinkError, AddressError, OSError, BaseExceptionGroup) as group:
         error = unwrapped(group)
-        if not isinstance(error, LinkError | AddressError | OSError):
+        if not isinstance(error, CannotStart | LinkError | AddressError | OSError):
             raise
         sys.stderr.write(printable(f"gateway tck: {error}\n"))
         return CANNOT_START
@@ -203,7 +204,7 @@ def _patience(arguments: argparse.Namespace) -> Patience:
 async def _run(
     kit: Kit, wanted: tuple[Requirement, ...], given: Any, arguments: argparse.Namespace
 ) -> int:
-    started = None if arguments.start is None else Started(arguments.start)
+    started = _started(arguments.start)
     try:
         wants, patience = _wants(kit, arguments, started), _patience(arguments)
         options = kit.options(given)
@@ -223,11 +224,30 @@ async def _run(
     return code
 
 
+def _started(command: str | None) -> Started | None:
+    """Raises: `BadOption`."""
+    return None if command is None else Started(_words("--start", command))
+
+
+def _words(option: str, command: str) -> list[str]:
+    """A command's words. Raises: `BadOption`."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        said = f"{option}: expected a program and its words; in {command!r} there is"
+        raise BadOption(f"{said} {str(error).lower()}") from None
+    if not words:
+        raise BadOption(f"{option}: expected a program and its words, got nothing")
+    return words
+
+
 def _wants(kit: Kit, arguments: argparse.Namespace, started: Started | None) -> Wants:
     if not kit.wants:
         return Wants({})
     write: Callable[[str], Awaitable[None]] | None = None if started is None else started.write
     on = assigned("--on", arguments.on, kit.wants)
+    for want, command in on.items():
+        _words(f"--on {want}", command)
     say = assigned("--say", arguments.say, kit.wants)
     if say and started is None:
         raise BadOption("--say: only a target that --start has started has a standard input here")

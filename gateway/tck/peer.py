@@ -31,6 +31,11 @@ class Skipped(Exception):
     """Whether the target keeps the requirement cannot be told; the text says what is missing."""
 
 
+class CannotStart(Exception):
+    """The command that starts the target cannot be run: no requirement can be tried. The text
+    names it, and what to do."""
+
+
 class Elsewhere(Skipped):
     """The requirement is about another carriage than the target's: nothing of it is missing."""
 

@@ -61,6 +61,11 @@ class InProcess:
         self._scope = None
         self._over.set()
 
+    @property
+    def left(self) -> int | None:
+        """It has no exit code."""
+        return None
+
     async def stop(self) -> None:
         """Have it end."""
         if self._scope is not None:

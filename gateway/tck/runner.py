@@ -13,7 +13,7 @@ import trio
 
 from fleetgate.gateway.clock import Clock
 from fleetgate.gateway.tck.attempt import Attempt, Target
-from fleetgate.gateway.tck.peer import Elsewhere, Patience, Skipped, Unmet
+from fleetgate.gateway.tck.peer import CannotStart, Elsewhere, Patience, Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Kit, Requirement, Tier
 from fleetgate.gateway.tck.seen import Seen, SeenFrame
 from fleetgate.transports.api import LinkError
@@ -84,7 +84,12 @@ class Starter(Protocol):
     """Who can start the target."""
 
     async def ensure(self) -> bool:
-        """Have it running; answers whether it was started just now. Raises: `OSError`."""
+        """Have it running; answers whether it was started just now. Raises: `CannotStart`."""
+        ...
+
+    @property
+    def left(self) -> int | None:
+        """With which exit code it has ended by itself; None: it has not."""
         ...
 
     async def stop(self) -> None:
@@ -104,7 +109,7 @@ class Runner:
     clock: Clock = attrs.field(factory=Clock)
 
     async def attempt(self, requirement: Requirement) -> Result:
-        """Try one."""
+        """Try one. Raises: `CannotStart`."""
         if requirement.ends and self.started is None:
             why = "it ends the target, which the kit can start again only if given --start"
             return Result(requirement, Verdict.SKIP, why)
@@ -121,6 +126,7 @@ class Runner:
         if scope.cancelled_caught:
             why = f"it was not over after {self.patience.whole:g} s"
             result = Result(requirement, Verdict.FAIL, why)
+        self._note_left(requirement, attempt, result)
         if requirement.ends and self.started is not None:
             await self.started.stop()
         took = trio.current_time() - began
@@ -136,6 +142,8 @@ class Runner:
         except Skipped as skipped:
             verdict, why = Verdict.SKIP, str(skipped)
             elsewhere = isinstance(skipped, Elsewhere)
+        except CannotStart:
+            raise
         except Unmet as unmet:
             why = str(unmet)
         except LinkError as error:
@@ -143,6 +151,13 @@ class Runner:
         except Exception as error:  # a target may send anything, and it costs this requirement only
             why = f"the kit could not go on with what came: {error!r}"
         return Result(requirement, verdict, why, elsewhere=elsewhere)
+
+    def _note_left(self, requirement: Requirement, attempt: Attempt, result: Result) -> None:
+        """A target that is gone explains what did not come, better than the kit can."""
+        left = None if self.started is None else self.started.left
+        if left is not None and result.verdict is not Verdict.PASS and not requirement.ends:
+            how = f"was ended by signal {-left}" if left < 0 else f"ended with exit code {left}"
+            attempt.note(f"the command of --start {how}: try it by itself, and see what it says")
 
     async def _have_target(self, attempt: Attempt) -> None:
         """Start the target if it is ours to start and does not run, and wait until it is there."""
@@ -154,7 +169,7 @@ class Runner:
             try:
                 await probe.target.link(probe.stack, self.patience.within)
             except LinkError as error:
-                if trio.current_time() > deadline:
+                if self.started.left or trio.current_time() > deadline:
                     raise Unmet("that the target starts", str(error)) from None
                 await trio.sleep(0.05)
             else:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Protocol
 
 import attrs
 import trio
 
-from fleetgate.gateway.tck.peer import Skipped, Unmet
+from fleetgate.gateway.tck.peer import CannotStart, Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Kit
 from fleetgate.transports.address import parse_address
 from fleetgate.transports.api import Link, LinkError, Opening, Options
@@ -234,21 +234,31 @@ async def open_target(
 class Started:
     """A target that the kit starts itself, and starts again whenever it has ended."""
 
-    def __init__(self, command: str) -> None:
-        self._words = shlex.split(command)
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
         self._process: trio.Process | None = None
+
+    @property
+    def left(self) -> int | None:
+        """With which exit code it has ended by itself, -9 for SIGKILL; None: it has not."""
+        return None if self._process is None else self._process.poll()
 
     async def ensure(self) -> bool:
         """Have it running; answers whether it was started just now.
 
-        Raises: `OSError` where it cannot be.
+        Raises: `CannotStart`.
         """
         if self._process is not None and self._process.poll() is None:
             return False
         await self.stop()
-        self._process = await trio.lowlevel.open_process(
-            self._words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-        )
+        try:
+            self._process = await trio.lowlevel.open_process(
+                self._words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+            )
+        except OSError as error:
+            said = f"--start: {self._words[0]} cannot be run: {error.strerror or error}"
+            hint = "name a program that is on PATH, or by its path; no shell reads the command"
+            raise CannotStart(f"{said}; {hint}") from None
         return True
 
     async def write(self, text: str) -> None:

@@ -35,6 +35,9 @@ def test_it_is_a_command_of_gateway(capsys: pytest.CaptureFixture[str]) -> None:
         ["agency", "daemon", "--target", "unix:/x", "--set", "colour=red"],
         ["agency", "daemon", "--target", "unix:/x", "--within", "-1"],
         ["agency", "daemon", "--target", "unix:/x", "--json", "--junit"],
+        ["agency", "daemon", "--target", "unix:/x", "--start", "sh -c 'exit"],
+        ["agency", "daemon", "--target", "unix:/x", "--start", " "],
+        ["agency", "client", "--target", "unix:/x", "--on", "run='"],
     ],
 )
 def test_a_command_line_that_makes_no_sense(
@@ -83,7 +86,35 @@ def test_a_dead_target_fails_each_requirement_and_the_whole(
 ) -> None:
     words = ["agency", "daemon", "--target", f"unix:{folder}/s", "--only", "hello"]
     assert cli.run(words) == cli.BROKEN
-    assert "must: 0 pass, 8 fail, 0 skip" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "must: 0 pass, 8 fail, 0 skip" in out
+    assert "does the target run, and is this where it listens?" in out
+
+
+@pytest.mark.parametrize("side", ["daemon", "client"])
+@pytest.mark.parametrize("only", [[], ["--only", "AGENCY-?-001"]])
+def test_a_start_command_that_cannot_be_run_is_said_once(
+    side: str, only: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["agency", side, "--target", f"unix:{folder}/s", *only]
+    assert cli.run([*words, "--start", "nosuchcmd --x"]) == cli.CANNOT_START
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        "gateway tck: --start: nosuchcmd cannot be run: No such file or directory; name a program "
+        "that is on PATH, or by its path; no shell reads the command\n"
+    )
+
+
+@pytest.mark.parametrize("side", ["daemon", "client"])
+def test_a_started_target_that_is_gone_is_said(
+    side: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["agency", side, "--target", f"unix:{folder}/s", "--only", "AGENCY-?-001"]
+    patience = ["--arrive", "1" if side == "client" else "60"]
+    start = f"{sys.executable} -c raise(SystemExit(7))"
+    assert cli.run([*words, *patience, "--start", start]) == cli.BROKEN
+    assert "the command of --start ended with exit code 7" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

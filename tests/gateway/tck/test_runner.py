@@ -12,7 +12,7 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.attempt import Attempt
 from fleetgate.gateway.tck.kits import kit_of
-from fleetgate.gateway.tck.peer import Elsewhere, Skipped, Unmet
+from fleetgate.gateway.tck.peer import CannotStart, Elsewhere, Skipped, Unmet
 from fleetgate.gateway.tck.requirement import Requirement, Tier, Topic
 from fleetgate.gateway.tck.runner import Result, Runner, Summary, Verdict, chosen
 from fleetgate.gateway.tck.testing import Bad
@@ -63,8 +63,27 @@ class Own:
         self.said.append("ensure")
         return False
 
+    @property
+    def left(self) -> int | None:
+        return None
+
     async def stop(self) -> None:
         self.said.append("stop")
+
+
+class Gone(Own):
+    """A starter whose target was killed."""
+
+    @property
+    def left(self) -> int | None:
+        return -9
+
+
+class Unable(Own):
+    """A starter that has no program."""
+
+    async def ensure(self) -> bool:
+        raise CannotStart("no program")
 
 
 def runner_with(nursery: trio.Nursery, **members: Any) -> Runner:
@@ -102,6 +121,25 @@ async def test_what_ends_the_target_needs_somebody_to_start_it(
     own = Own()
     result = await runner_with(nursery, started=own).attempt(ending)
     assert (result.verdict, own.said) == (Verdict.PASS, ["ensure", "stop"])
+
+
+async def test_a_target_that_is_gone_is_noted_with_what_did_not_come(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    runner = runner_with(nursery, started=Gone())
+    result = await runner.attempt(requirement(breaks))
+    (note,) = result.notes
+    assert note.startswith("the command of --start was ended by signal 9: try it by itself")
+    assert (await runner.attempt(requirement(passes))).notes == ("well done",)
+    assert (await runner.attempt(requirement(breaks, ends=True))).notes == ()
+
+
+async def test_nothing_can_be_tried_where_the_target_cannot_be_started(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    runner = runner_with(nursery, started=Unable())
+    with pytest.raises(CannotStart):
+        await runner.attempt(requirement(passes))
 
 
 def test_requirements_are_chosen_by_id_pattern_or_topic() -> None:

@@ -111,7 +111,7 @@ async def test_a_want_may_be_a_line_for_a_target_that_was_started() -> None:
 
 
 async def test_a_started_target_is_started_again_when_it_has_ended() -> None:
-    started = Started(f"{sys.executable} -c input()")
+    started = Started([sys.executable, "-c", "input()"])
     assert await started.ensure()
     assert not await started.ensure()
     await started.write("\n")
