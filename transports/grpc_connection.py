@@ -45,6 +45,7 @@ from fleetgate.transports.grpc_metadata import (
     malformed_answer,
     malformed_trailers,
 )
+from fleetgate.transports.grpc_parting import abort, close
 from fleetgate.transports.stream import CHUNK
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -379,13 +380,13 @@ class GrpcConnection(H2Protocol):
         """Close it, behind what is on its way: `gone` may never come of a peer that does not
         read."""
         if self._transport is not None:
-            self._transport.close()
+            close(self._transport)
         self._over(reason)
 
     def fail(self, reason: str) -> None:
         """Drop it, at once."""
         if self._transport is not None:
-            self._transport.abort()
+            abort(self._transport)
         self._over(reason)
 
     def _over(self, reason: str) -> None:

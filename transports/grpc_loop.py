@@ -1,6 +1,6 @@
 """asyncio, for grpclib, inside a nursery of trio: a loop, and sockets that are handed to it.
 
-This file and `grpc_connection.py` are all that knows of asyncio. Sockets are made, connected and
+This file, `grpc_connection.py` and `grpc_parting.py` are all that knows of asyncio. Sockets are made, connected and
 accepted by trio; asyncio has them from then on, and the TLS on them.
 """
 
@@ -19,6 +19,7 @@ import trio_asyncio  # pyright: ignore[reportMissingTypeStubs]
 
 from fleetgate.transports.api import Report
 from fleetgate.transports.grpc_connection import GrpcConnection
+from fleetgate.transports.grpc_parting import abort
 from fleetgate.transports.serving import log_report
 from fleetgate.transports.tls import TellingContext
 
@@ -85,7 +86,7 @@ class Loop:
     def abort(self) -> None:
         """Close all sockets, before the loop is."""
         for transport in tuple(self._transports):
-            transport.abort()
+            abort(transport)
 
 
 def _send_alert(plain: socket.socket, alert: bytes) -> None:
