@@ -1,7 +1,7 @@
 """asyncio, for grpclib, inside a nursery of trio: a loop, and sockets that are handed to it.
 
-This file, `grpc_connection.py` and `grpc_parting.py` are all that knows of asyncio. Sockets are made, connected and
-accepted by trio; asyncio has them from then on, and the TLS on them.
+This file, `grpc_connection.py` and `grpc_parting.py` are all that knows of asyncio. Sockets are
+made, connected and accepted by trio; asyncio has them from then on, and the TLS on them.
 """
 
 from __future__ import annotations

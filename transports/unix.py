@@ -218,17 +218,17 @@ def _shared(parent: str, status: os.stat_result) -> str | None:
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISDIR(status.st_mode):
         return f"{parent} is no directory: a socket cannot be made in it"
+    # No word of chmod: of /tmp or /run it would take what all others need.
     if status.st_uid != os.geteuid():
-        return (
-            f"the directory {parent} belongs to uid {status.st_uid}, we are {os.geteuid()}: put "
-            "the socket in a directory of its own; a missing one is made with mode 0700"
-        )
-    if mode & 0o077:
-        return (
-            f"the directory {parent} has mode {mode:04o} and is open to others: put the socket in "
-            f"a directory of its own (a missing one is made), or run chmod 0700 {parent}"
-        )
-    return None
+        fault = f"belongs to uid {status.st_uid}, we are {os.geteuid()}"
+    elif mode & 0o077:
+        fault = f"has mode {mode:04o} and is open to others"
+    else:
+        return None
+    return (
+        f"the directory {parent} {fault}: put the socket in a directory of its own; a missing one "
+        "is made with mode 0700"
+    )
 
 
 def make_private(path: Path) -> None:
