@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias
 import attrs
 import trio
 
-from fleetgate.core.errors import Unavailable
+from fleetgate.core.errors import NotAllowed, Unavailable
 from fleetgate.core.hub import Hub
 from fleetgate.core.journal.api import Done
 from fleetgate.core.json import NOTHING
@@ -21,11 +21,11 @@ from fleetgate.gateway.carrying import gatekeeper_of, options_of
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.connection import Driver
 from fleetgate.gateway.exposure import asks_nobody, certified
-from fleetgate.gateway.last_words import Ended
+from fleetgate.gateway.last_words import Ended, last_words
 from fleetgate.gateway.latch import Latch
 from fleetgate.gateway.rights import rights_of
 from fleetgate.gateway.speaking import Observer
-from fleetgate.gateway.standing import LOOK_AT_ONCE, Standing, dismissal, watch_standing
+from fleetgate.gateway.standing import EXPIRED, LOOK_AT_ONCE, Standing, dismissal, watch_standing
 from fleetgate.gateway.tokens import valid_tokens
 from fleetgate.protocols import api
 from fleetgate.protocols.api import Side
@@ -225,6 +225,9 @@ class Keeper:
         try:
             connection = self._side.open(self.entry.settings)
             standing = self._standing(link)
+            if standing.expired(around.clock() / SECOND):
+                # TLS verifies no certificate again where a session is resumed.
+                raise NotAllowed(EXPIRED)
             opening = self._opening(link, standing)
             rights = rights_of(self.entry, link.opening.identities, standing.identity)
         except Exception as error:
@@ -249,12 +252,15 @@ class Keeper:
                 self._emptied.set()
 
     async def _not_driven(self, link: Link, observer: Observer, error: Exception) -> Ended:
-        reason = "a fault of the gateway"
+        reason, closing = "a fault of the gateway", None
         if isinstance(error, SecretUnreadable | Unavailable):
             reason = str(error)
+        elif isinstance(error, NotAllowed):
+            reason = str(error)
+            closing = dismissal(reason)
         else:
             observer.fault(error)
-        await link.close(None)
+        await link.close(*last_words(closing, link, None))
         self._observer.down(link.opening.peer, reason)
         return Ended(reason, retry=True, ready=False)
 

@@ -56,9 +56,13 @@ class Standing:
             self._shown = (found, token.encode("utf-8", "replace"))
         return found
 
+    def expired(self, now: float) -> bool:
+        """Whether the peer's certificate has ended. `now`: Unix seconds."""
+        return self.expires is not None and now >= self.expires
+
     def lost(self, valid: Valid, now: float) -> str | None:
         """Why the peer may not be here any more; None while it may. `now`: Unix seconds."""
-        if self.expires is not None and now >= self.expires:
+        if self.expired(now):
             return EXPIRED
         if self._shown is None or is_valid(*self._shown, valid):
             self._missed = 0

@@ -95,9 +95,39 @@ async def test_a_revoked_token_ends_its_link_for_good(
         assert theirs.entries["plane"].named("down")
 
 
+async def test_who_comes_with_a_certificate_that_has_expired_is_not_heard(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS verifies no certificate where a session of an earlier link is resumed, for hours."""
+    async with showing(monkeypatch, -1) as (keeper, seen, link):
+        with pytest.raises(LinkBroken) as caught:
+            await link.receive()
+        assert caught.value.code == 1008
+        assert EXPIRED in str(caught.value)
+        assert seen.named("down") == [EXPIRED]
+        assert not keeper.drivers
+        assert [each.faults for each in seen.links] == [[]]
+
+
 async def test_an_expired_certificate_ends_its_link(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async with showing(monkeypatch, 100) as (keeper, seen, link):
+        assert await link.receive() == b"hello gui gui ('a',)"
+        await trio.sleep(100 - LOOK_EVERY)
+        assert len(keeper.drivers) == 1
+        await trio.sleep(2 * LOOK_EVERY)
+        assert seen.named("down") == [EXPIRED]
+        with pytest.raises(LinkBroken) as caught:
+            await link.receive()
+        assert caught.value.code == 1008
+
+
+@asynccontextmanager
+async def showing(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> AsyncGenerator[tuple[Keeper, SeenEntry, Link]]:
+    """A link that has shown a certificate that ends in so many seconds, and its entry."""
     clock = TrioClock()
     monkeypatch.setenv("T", "one")
     entry = Entry("north", "gui", "plain", "memory:gui", True, PlainSettings())
@@ -105,7 +135,7 @@ async def test_an_expired_certificate_ends_its_link(
     options = Options("varint", 1 << 16, headers={"authorization": "Bearer one"})
 
     def shows(entry: Entry, link: Link) -> Link:
-        link.opening = attrs.evolve(link.opening, expires=clock() / 10**9 + 100)
+        link.opening = attrs.evolve(link.opening, expires=clock() / 10**9 + seconds)
         return link
 
     async with (
@@ -118,15 +148,7 @@ async def test_an_expired_certificate_ends_its_link(
         seen = SeenEntry()
         keeper = Keeper(entry, plain_adapter().northbound, around, seen)
         await nursery.start(keeper.run)
-        link = await dialer.dial()
-        assert await link.receive() == b"hello gui gui ('a',)"
-        await trio.sleep(100 - LOOK_EVERY)
-        assert len(keeper.drivers) == 1
-        await trio.sleep(2 * LOOK_EVERY)
-        assert seen.named("down") == [EXPIRED]
-        with pytest.raises(LinkBroken) as caught:
-            await link.receive()
-        assert caught.value.code == 1008
+        yield keeper, seen, await dialer.dial()
         nursery.cancel_scope.cancel()
 
 
