@@ -4,9 +4,11 @@ fakes, requests to the admin socket, records of a journal."""
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from multiprocessing.util import Finalize
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -173,7 +175,10 @@ _VERBS: Final = ("input", "close", "signal", "cancel", "approve")
 
 @cache
 def _place() -> Path:
-    return Path(tempfile.mkdtemp(prefix="fuzz-")) / "recording.jsonl"
+    folder = tempfile.mkdtemp(prefix="fuzz-")
+    # `atexit` knows nothing of the tool's processes.
+    Finalize(None, shutil.rmtree, [folder], {"ignore_errors": True}, exitpriority=0)
+    return Path(folder) / "recording.jsonl"
 
 
 def run_recording(data: bytes) -> bool:
