@@ -128,6 +128,8 @@ def check_address(address: str, options: Options, listener: bool) -> Address:
     parsed = parse_address(address)
     if options.limit < 1:
         raise AddressError(f"the limit of a frame is at least 1 byte, not {options.limit}")
+    if parsed.scheme in _STREAMS and not options.framing:
+        raise _not_carried(parsed)
     if parsed.scheme in _STREAMS and options.framing not in FRAMINGS:
         raise AddressError(f"no framing {options.framing!r}: wanted one of {', '.join(FRAMINGS)}")
     if parsed.scheme == "unix":
@@ -142,10 +144,15 @@ def check_address(address: str, options: Options, listener: bool) -> Address:
     return parsed
 
 
+def _not_carried(address: Address) -> AddressError:
+    spoken = "what is spoken there is not carried over"
+    return AddressError(f"{address} cannot be used: {spoken} {address.scheme}:")
+
+
 def _check_grpc(address: Address, options: Options, listener: bool) -> None:
     use = options.grpc
     if use is None:
-        raise AddressError(f"{address} needs the methods that are called there")
+        raise _not_carried(address)
     paths = tuple(use.calls) if listener else (use.dial,)
     if not paths:
         raise AddressError(f"{address} has no method to serve")
