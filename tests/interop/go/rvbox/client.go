@@ -143,7 +143,7 @@ func (c *client) session() (bool, error) {
 		return false, err
 	}
 	if err := c.welcomed(link); err != nil {
-		return isFinal(err), err
+		return isFinal(err) || isBadHello(err), err
 	}
 	lines.Say("link", lines.Event{
 		"state": "up", "client": c.options.id, "generation": link.generation,
@@ -193,6 +193,12 @@ func isFinal(err error) bool {
 		return true
 	}
 	return false
+}
+
+// isBadHello says whether our hello makes no sense to the server: it is the same the next time.
+func isBadHello(err error) bool {
+	e, is := err.(ended)
+	return is && e.code == rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT
 }
 
 func (c *client) listen(link *link) error {

@@ -135,6 +135,9 @@ func (c *client) judge(link *link, m *rv.CommandDispatch) (rv.ControlErrorCode, 
 	if m.Spec.GetProgram() == nil {
 		return rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT, "no program"
 	}
+	if ref := m.Spec.GetScript(); ref != nil && (ref.SizeBytes > scriptLimit || len(ref.Sha256) != 32) {
+		return rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT, "no script that is taken"
+	}
 	if m.Spec.Timeout != nil && m.Spec.Timeout.AsDuration() <= 0 {
 		return rv.ControlErrorCode_CONTROL_ERROR_CODE_INVALID_ARGUMENT, "no time to run"
 	}

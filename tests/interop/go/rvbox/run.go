@@ -180,6 +180,10 @@ func (s *server) event(h *host, m *rv.CommandEvent) error {
 	if run == nil || run.client != h.id {
 		return about(m.IssueUuid, rv.ControlErrorCode_CONTROL_ERROR_CODE_NOT_FOUND, "unknown")
 	}
+	if run.ended && m.EventSeq > run.last {
+		lines.Say("late", lines.Event{"run": run.uuid, "seq": m.EventSeq})
+		return nil
+	}
 	if m.EventSeq > run.last+1 {
 		lines.Say("gap", lines.Event{"run": run.uuid, "seq": m.EventSeq, "last": run.last})
 		h.link.tell(about(m.IssueUuid, rv.ControlErrorCode_CONTROL_ERROR_CODE_OUT_OF_ORDER, "a gap"))

@@ -213,12 +213,15 @@ func (s *server) compare(h *host, m *rv.ReconcileSnapshot) error {
 	result := &rv.ReconcileResult{}
 	claimed := map[string]*rv.ReconcileCommandState{}
 	for _, each := range m.RetainedCommands {
-		claimed[each.IssueUuid] = each
 		run := s.runs[each.IssueUuid]
+		other := run != nil &&
+			key(run.dispatch.ImmutableRequestSha256) != key(each.ImmutableRequestSha256)
+		if !other { // another request under this name: ours is missing
+			claimed[each.IssueUuid] = each
+		}
 		switch {
 		case each.Tombstoned:
-		case run == nil, key(run.dispatch.ImmutableRequestSha256) != key(each.ImmutableRequestSha256),
-			run.state == "lost":
+		case run == nil, other, run.state == "lost":
 			result.TerminateLocalIssueUuids = append(result.TerminateLocalIssueUuids, each.IssueUuid)
 		case run.ended:
 			result.DiscardLocalTerminalIssueUuids = append(
@@ -233,8 +236,11 @@ func (s *server) compare(h *host, m *rv.ReconcileSnapshot) error {
 		switch {
 		case state == nil && !each.accepted:
 			each.dispatched = false // it is dispatched again
-		case state == nil, state.Tombstoned, state.LastClientEventSeq < each.last:
+		case state == nil, state.Tombstoned:
 			each.finish("lost", nil)
+		case state.LastClientEventSeq < each.last:
+			each.finish("lost", nil)
+			result.TerminateLocalIssueUuids = append(result.TerminateLocalIssueUuids, each.uuid)
 		default:
 			each.accepted = true
 		}
