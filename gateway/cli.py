@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -32,6 +33,10 @@ _SETTLING: Final = (["fake"], ["serve"])
 """Commands that go on, and call `release` or `settle` once they are loaded."""
 
 _COMMANDS: Final = "fleetgate.gateway.commands."
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a disk says to who writes to it: a file that is no `filename`'s is standard output."""
+
+FAILED: Final = 1
 USAGE: Final = 2
 INTERRUPTED: Final = 130
 
@@ -85,13 +90,25 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 def _guarded(command: Callable[[], int]) -> int:
     try:
-        return command()
+        code = command()
+        sys.stdout.flush()  # here, where it can be said that it failed
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read us is gone. What is still buffered must not fail again at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        _drop_output()  # whoever read us is gone
+        return FAILED
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            raise
+        _drop_output()
+        sys.stderr.write(f"gateway: standard output cannot be written: {error.strerror}\n")
+        return FAILED
+
+
+def _drop_output() -> None:
+    """What is still buffered must not fail again at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def make_parser() -> Parser:

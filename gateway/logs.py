@@ -106,7 +106,9 @@ Members: TypeAlias = dict[str, Any]
 
 class Log:
     """Writes lines, of one kind and entry no more in a time than `log_rate` lets through. `level`
-    may be changed at any time, and so may `left_out`: it is called for each line that is too many.
+    may be changed at any time, and so may `left_out`: it is called for each line that is too many,
+    or that cannot be written: the disk is full, or who read the log is gone. The next line that is
+    written tells how many were.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class Log:
         self.level: LogLevel = level
         self.left_out: Callable[[], None] | None = None
         self._rate = LogRate(clock)
+        self._unwritten = 0
         self._text = _text_for_people() if pretty else _json
 
     def say(self, said: Said, *, level: LogLevel | None = None, **members: object) -> None:
@@ -131,15 +134,24 @@ class Log:
             return
         left_out = self._rate.take((said, members.get("entry")))
         if left_out is None:
-            if self.left_out is not None:
-                self.left_out()
+            self._tell_left_out()
             return
         line = {"level": loudness, **_redacted(members)}
-        if left_out:
+        if left_out := left_out + self._unwritten:
             line["left_out"] = left_out
         line |= {"event": said.event, "timestamp": _now()}
-        self._out.write(f"{self._text(line)}\n")
-        self._out.flush()
+        try:
+            self._out.write(f"{self._text(line)}\n")
+            self._out.flush()
+        except OSError:  # runs are worth more than words about them
+            self._unwritten = left_out + 1
+            self._tell_left_out()
+        else:
+            self._unwritten = 0
+
+    def _tell_left_out(self) -> None:
+        if self.left_out is not None:
+            self.left_out()
 
 
 def _now() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -62,22 +62,29 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}")
     try:
-        with locked(path) as own, closing(connect(own)) as connection:
-            version = version_of(connection)
-            if not 0 < version <= len(STEPS):
-                raise JournalError(
-                    f"the journal {path} has version {version}; this program knows 1 to "
-                    f"{len(STEPS)}: use the one that wrote it"
-                )
+        with ExitStack() as stack:
+            connection = _open(path, stack)
             yield connection
-    except OSError as error:
-        raise JournalError(f"the journal {path} cannot be opened: {error.strerror}") from error
     except sqlite3.DatabaseError as error:
         raise JournalError(f"the journal {path} cannot be read: {error}") from error
     except Damaged as error:
         raise JournalError(
             f"the journal {path} holds a damaged record; verify says which"
         ) from error
+
+
+def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
+    try:
+        connection = stack.enter_context(closing(connect(stack.enter_context(locked(path)))))
+    except OSError as error:  # what its user meets later is no matter of the journal
+        raise JournalError(f"the journal {path} cannot be opened: {error.strerror}") from error
+    version = version_of(connection)
+    if not 0 < version <= len(STEPS):
+        raise JournalError(
+            f"the journal {path} has version {version}; this program knows 1 to "
+            f"{len(STEPS)}: use the one that wrote it"
+        )
+    return connection
 
 
 def count_runs(connection: sqlite3.Connection) -> int:

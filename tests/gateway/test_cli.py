@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +131,20 @@ def test_a_reader_that_is_gone_is_no_traceback(tmp_path: object) -> None:
     ended = _program(code=code)
     assert ended.returncode == 1
     assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("option", ["", "-u"])
+def test_a_full_disk_behind_the_output_is_said(tmp_path: Path, option: str) -> None:
+    """At the write, or where all was small enough to wait for the end."""
+    code = (
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
+        f"os.dup2(os.open({str(tmp_path / 'out')!r}, os.O_WRONLY | os.O_CREAT), 1); "
+        "from fleetgate.gateway.cli import main; sys.exit(main(['version']))"
+    )
+    argv = [sys.executable, *filter(None, [option]), "-c", code]
+    ended = subprocess.run(argv, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "gateway: standard output cannot be written: File too large\n"
 
 
 def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:

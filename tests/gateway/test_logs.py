@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from collections.abc import Callable
@@ -47,6 +48,32 @@ def test_elsewhere_than_on_a_terminal_a_line_is_json() -> None:
         "peer": "1.2.3.4:5",
         "count": 3,
     }
+
+
+class Full(io.StringIO):
+    """A file on a disk that is full, for a while."""
+
+    full = True
+
+    def write(self, text: str) -> int:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
+
+
+def test_a_line_that_cannot_be_written_ends_nothing_and_is_told_with_the_next() -> None:
+    stream, told = Full(), list[None]()
+    log = Log("debug", stream)
+    log.left_out = lambda: told.append(None)
+    for _ in range(2):
+        log.say(Said.LINK_UP)
+    assert len(told) == 2
+    stream.full = False
+    log.say(Said.LINK_DOWN)
+    log.say(Said.LINK_UP)
+    down, up = _lines(stream)
+    assert (down["event"], down["left_out"]) == ("link_down", 2)
+    assert "left_out" not in up
 
 
 def test_on_a_terminal_a_line_is_for_people() -> None:

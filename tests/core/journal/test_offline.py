@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -127,6 +128,12 @@ def test_a_page_that_is_overwritten(path: Path) -> None:
         file.write(b"\xff" * 64)
     assert damage(path)[0].what.startswith("the file: ")
     assert all("\n" not in each.what for each in damage(path))
+
+
+def test_what_its_reader_meets_elsewhere_is_no_fault_of_the_journal(path: Path) -> None:
+    """As the disk that an export is written to, which is full."""
+    with pytest.raises(OSError, match="No space left"), opened(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_whose_it_is_and_whether_it_is_one(path: Path, tmp_path: Path) -> None:
