@@ -25,9 +25,11 @@ KINDS = (INSIDE, *PHASES, RANDOM)
 POINTS = {"commit": 160, "reconcile": 24, "replay": 16}
 """The highest number of a point that is drawn: some seconds of commits, a return of the four
 workers with what they hold, deliveries of runs that were open."""
-WAIT = 15.0
+WAIT = {"commit": 60.0, "reconcile": 60.0, "replay": 15.0}
 """Seconds that a life may take to come to its point: then it is killed as it is. Drawn points are
-reached in two or three on a machine with nothing else to do."""
+reached in two or three on a machine with nothing else to do. On any machine there are commits and
+workers that return, and a round without a kill at them proves nothing; but of what an earlier life
+recorded there may be too little to be replayed."""
 UP_WITHIN = 60.0
 END_WITHIN = 30.0
 LAST_LINES = 12
@@ -81,8 +83,9 @@ class Lives:
             await self._unless_over(process, self.draw.random() * 2)
             blow = await self._kill(process)
         else:
-            process = await self._start(*self._point(kind))
-            await self._unless_over(process, WAIT)
+            phase, nth = self._point(kind)
+            process = await self._start(phase, nth)
+            await self._unless_over(process, WAIT[phase])
             blow = self._own_end(process) or await self._kill(process)
         self.blows.append(blow)
         return blow

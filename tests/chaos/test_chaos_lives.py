@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from chaos_lives import INSIDE, KINDS, POINTS, Blow, Lives
+from chaos_lives import INSIDE, KINDS, POINTS, WAIT, Blow, Lives
 
 COMMIT = ("before it", "inside it, nothing is written", "inside it", "behind it")
 
@@ -27,6 +27,11 @@ def test_kills_inside_a_commit_are_drawn_at_the_points_that_lie_there() -> None:
 @pytest.mark.parametrize("kind", sorted(POINTS))
 def test_others_are_drawn_at_every_point_of_their_phase(kind: str) -> None:
     assert drawn(kind) == {(kind, number) for number in range(1, POINTS[kind] + 1)}
+
+
+def test_each_phase_has_its_time() -> None:
+    assert WAIT.keys() == POINTS.keys()
+    assert {phase for kind in (INSIDE, *POINTS) for phase, _ in drawn(kind)} == WAIT.keys()
 
 
 def test_a_kill_is_of_the_kind_that_it_came_to() -> None:
