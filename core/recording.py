@@ -10,15 +10,15 @@ import attrs
 
 from fleetgate.core.errors import IllegalTransition
 from fleetgate.core.events import Diagnosed, Event, Outcome, Recorded, RunFinished, RunState, Source
-from fleetgate.core.ids import Seq
 from fleetgate.core.journal.api import Append, Done, Journal, JournalFailing, Write
 from fleetgate.core.run import Run, stamped
-from fleetgate.core.slots import Slot
+from fleetgate.core.slots import Marks, Slot
 
 Part: TypeAlias = tuple[Sequence[Event], Source | None]
 """Events of one origin."""
 
 Then: TypeAlias = Callable[[], None]
+"""Called once what was recorded is durable and shown; never where the journal gave it up."""
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -40,7 +40,7 @@ class _Given:
     also: Sequence[Write]
     then: Then | None
     plain: bool
-    marks: tuple[Run, Seq, int, int, int]
+    marks: Marks
 
 
 @attrs.frozen(slots=True, eq=False)

@@ -37,6 +37,9 @@ EVENT_SIZE: Final = 320
 Told: TypeAlias = Callable[[RunId], None]
 """Told that a run has news: a plain call that must neither raise nor follow or leave a run."""
 
+Marks: TypeAlias = tuple[Run, Seq, int, int, int]
+"""Where a slot's numbering stands. `Slot.marks` makes them, `Slot.reset` alone reads them."""
+
 
 class Slot:
     """One run that is open, or that somebody still watches."""
@@ -142,11 +145,11 @@ class Slot:
         """The run as committed."""
         return attrs.evolve(self.visible, last_seq=self.visible_seq, native_seq=self.visible_native)
 
-    def marks(self) -> tuple[Run, Seq, int, int, int]:
+    def marks(self) -> Marks:
         """Where the numbering stands, for `reset`."""
         return self.run, self.last_seq, self.last_time, self.native_seq, self.clock
 
-    def reset(self, marks: tuple[Run, Seq, int, int, int]) -> None:
+    def reset(self, marks: Marks) -> None:
         """Take back the numbers given since `marks`. Nothing of them may have been enqueued."""
         self.run, self.last_seq, self.last_time, self.native_seq, self.clock = marks
 
