@@ -20,8 +20,8 @@ Stamped: TypeAlias = Callable[[bytes], bool]
 """Whether a value is a time."""
 
 _Behind: TypeAlias = tuple[int, bytes, bytes]
-"""A hole behind the texts, an edge that is found from behind it (the byte before a number, the
-first one of a time), and what comes behind it."""
+"""A hole behind the texts; the byte that its start is found by, looking back from its end (the one
+before a number, the first one of a time); and what comes behind the hole."""
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -83,9 +83,9 @@ class Fold:
 
 
 def folded(pieces: Sequence[bytes], holes: Sequence[int], values: Sequence[bytes]) -> Fold | None:
-    """A stencil's fold: what stands around its holes, and of an update what is in them. None: its
-    texts say something else each, or it cannot be seen where they say the same; or what else may
-    differ stands elsewhere than Go writes it."""
+    """The fold of a stencil, from an update that fits it: `pieces` stand around its `holes`, and
+    `values` in them. None: the texts differ, or what they share cannot be told from what stands
+    around it; or the sequence and the texts are not where Go writes them, first and in a row."""
     texts = [at for at, hole in enumerate(holes) if hole >= ASIDE]
     last = texts[-1]
     if holes[0] != SEQUENCE or texts != list(range(1, last + 1)):
@@ -110,8 +110,8 @@ def _behind(holes: Sequence[int], pieces: Sequence[bytes]) -> Iterator[_Behind]:
 
 
 def _around(value: bytes, said: bytes) -> tuple[bytes, bytes] | None:
-    """What stands before and behind `said` in a text's value, each whole by itself: then it is a
-    text whatever other text stands between."""
+    """What stands before and behind `said` in a text's value; None: it is there not once. Neither
+    may cut an escape: what they enclose then is a text, whatever other text that is."""
     if not said or value.count(said) != 1:
         return None
     before, _, after = value.partition(said)

@@ -44,7 +44,8 @@ class Updates:
         for frame in frames:
             read = self._read(ward, frame)
             if read is None:
-                # It may be of another run, whose updates have to count, too.
+                # Perhaps another run's, whose updates have to count, too. The same run's is left to
+                # be read whole.
                 ward, before = self._named(frame), ward
                 counted = None if ward is None or ward is before else self._subscription(ward)
                 read = None if counted is None else self._read(ward, frame)
