@@ -31,13 +31,12 @@ UNREAD_MESSAGES: Final = 1024
 """Messages of the same: an empty one takes memory too."""
 
 MORE: Final = 256 * 1024
-"""Bytes asked for behind a read that was full. Each read is some turns of the event loop, for who
-takes messages and who answers to them, and a commit: with messages of a kilobyte a seventh of all
-processor time. A link that is quiet has nothing of so much, and one of small messages would keep
-the loop for too long."""
+"""Bytes asked for behind a full read of large messages. Each read costs some turns of the event
+loop, of who takes the messages and who answers them, and a commit: with messages of a kilobyte a
+seventh of all processor time. Not of small ones: so many would keep the loop for too long."""
 
 LARGE: Final = 256
-"""Bytes of a message, as they come on average, from which on so many are worth it."""
+"""Bytes that the messages of a read must have on average to count as large."""
 
 HEAD: Final = 64 * 1024
 """Bytes of an upgrade, with the body of a refusal. h11 takes 16 KiB of head."""
@@ -97,7 +96,8 @@ class Tap(trio.abc.Stream):
         self._control_within = float("inf") if control_within is None else control_within
         self._stage = _Stage.HEAD
         self._read_bytes = 0
-        self._size = READ
+        self._next_read = READ
+        """Bytes that the next read asks for."""
         self._news = trio.Event()
         self._over = False
         self._discarding = False
@@ -111,7 +111,7 @@ class Tap(trio.abc.Stream):
         while self.fault is None:
             await self._wait_for_room()
             try:
-                data = await read_some(self.transport, self.piece or self._size)
+                data = await read_some(self.transport, self.piece or self._next_read)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 self.ended.set()
                 raise
@@ -121,7 +121,8 @@ class Tap(trio.abc.Stream):
             unread = len(self.guard.taken)
             passed = self._pass(bytes(data))
             came = len(self.guard.taken) - unread
-            self._size = MORE if len(data) >= max(READ, came * LARGE) else READ
+            full, large = len(data) >= READ, len(data) >= came * LARGE
+            self._next_read = MORE if full and large else READ
             if passed:
                 return passed
         self.ended.set()
