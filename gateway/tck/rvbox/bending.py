@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
-from fleetgate.gateway.tck.testing import Change
+from fleetgate.gateway.tck.testing import Bend, Change
 from fleetgate.protocols.api import RemoteProtocolError
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
+from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
 
 def _bent(become: Callable[[w.Envelope], Sequence[w.Envelope]]) -> Change:
@@ -86,3 +87,15 @@ def leave_out(kind: type[Any]) -> Change:
 def repeat(kind: type[Any]) -> Change:
     """Payloads, or events, of this kind arrive twice."""
     return _bent(lambda envelope: (envelope,) * (1 if _part(envelope, kind) is None else 2))
+
+
+def rejected(code: Code) -> Bend:
+    """Who rejects a command does it with this code."""
+    return Bend(says=change(w.CommandAccepted, rejection=w.ControlError(code, "x")))
+
+
+OTHER_CODE: Final = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
+"""Every error that it says has a code that none of the requirements asks for."""
+
+LEAVES: Final = Bend(leaves=is_a(w.AgentError))
+"""It ends the link behind each error that it says."""

@@ -10,16 +10,12 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.rvbox.bending import change, lifecycle, repeat
+from fleetgate.gateway.tck.rvbox.bending import change, lifecycle, rejected, repeat
 from fleetgate.gateway.tck.rvbox.client_commands import TOPIC
 from fleetgate.gateway.tck.testing import Bend, Change, Mutants
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
-
-
-def rejected(code: Code) -> Bend:
-    return Bend(says=change(w.CommandAccepted, rejection=w.ControlError(code, "x")))
 
 
 def executed_again() -> Change:

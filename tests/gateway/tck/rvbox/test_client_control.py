@@ -9,18 +9,22 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.rvbox.bending import change, is_a, leave_out, lifecycle, repeat
+from fleetgate.gateway.tck.rvbox.bending import (
+    LEAVES,
+    OTHER_CODE,
+    change,
+    is_a,
+    leave_out,
+    lifecycle,
+    repeat,
+)
 from fleetgate.gateway.tck.rvbox.client_control import TOPIC
 from fleetgate.gateway.tck.testing import Bend, Mutants
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 
 Lifecycle = w.CommandLifecycle
 
-OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
 OPEN = Bend(says=change(w.AgentError, close_session=False))
-
-LEAVES = Bend(leaves=is_a(w.AgentError))
 
 
 def leaves_after(number: int) -> Bend:

@@ -10,15 +10,12 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.rvbox.bending import change, lifecycle
+from fleetgate.gateway.tck.rvbox.bending import OTHER_CODE, change, lifecycle
 from fleetgate.gateway.tck.rvbox.client_keeping import TOPIC
 from fleetgate.gateway.tck.rvbox.talk import new_uuid
 from fleetgate.gateway.tck.testing import Bend, Mutants
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
-
-OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
 
 
 def forgetful() -> Bend:

@@ -9,15 +9,20 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.rvbox.bending import change, is_a, leave_out, lifecycle
+from fleetgate.gateway.tck.rvbox.bending import (
+    LEAVES,
+    OTHER_CODE,
+    change,
+    is_a,
+    leave_out,
+    lifecycle,
+    rejected,
+)
 from fleetgate.gateway.tck.rvbox.client_scripts import TOPIC, sum_of
 from fleetgate.gateway.tck.testing import Bend, Mutants
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
 from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
-
-OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
-LEAVES = Bend(leaves=is_a(w.AgentError))
 
 
 def forgets_all() -> Bend:
@@ -54,10 +59,6 @@ def commits_anything() -> Bend:
         return (frame,)
 
     return Bend(hears=hears)
-
-
-def rejected(code: Code) -> Bend:
-    return Bend(says=change(w.CommandAccepted, rejection=w.ControlError(code, "x")))
 
 
 MUTANTS: Mutants = (

@@ -14,15 +14,13 @@ from fleetgate.gateway.tck.kits import kit_of
 from fleetgate.gateway.tck.peer import Patience
 from fleetgate.gateway.tck.proving import check_fails, check_mutants, open_worker
 from fleetgate.gateway.tck.runner import Runner, Verdict
-from fleetgate.gateway.tck.rvbox.bending import change, leave_out, repeat
+from fleetgate.gateway.tck.rvbox.bending import OTHER_CODE, change, leave_out, repeat
 from fleetgate.gateway.tck.rvbox.client_session import TOPIC
 from fleetgate.gateway.tck.target import Wants, open_target
 from fleetgate.gateway.tck.testing import STAYS, Bend, Mutants, nth
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
 from fleetgate.transports.api import LinkBroken
 
-OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
 OPEN = Bend(says=change(w.AgentError, close_session=False))
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "tck"

@@ -10,14 +10,11 @@ from trio.testing import MockClock
 
 from fleetgate.gateway.tck.proving import check_fails, check_mutants
 from fleetgate.gateway.tck.runner import Runner
-from fleetgate.gateway.tck.rvbox.bending import change, leave_out, repeat
+from fleetgate.gateway.tck.rvbox.bending import OTHER_CODE, change, leave_out, repeat
 from fleetgate.gateway.tck.rvbox.server_commands import TOPIC
 from fleetgate.gateway.tck.testing import Bend, Change, Mutants
 from fleetgate.protocols.rvbox import codec
 from fleetgate.protocols.rvbox import wire as w
-from fleetgate.protocols.rvbox.wire import ControlErrorCode as Code
-
-OTHER_CODE = Bend(says=change(w.AgentError, error=w.ControlError(Code.INTERNAL, "x")))
 
 
 def full(frame: bytes) -> Sequence[bytes]:
