@@ -50,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
-        stand_in()
-    if argv is None and words[:1] in _SETTLING:
-        hold()
+        replace_closed()
+        if words[:1] in _SETTLING:
+            hold()
     if words and words[0] in _ELSEWHERE:
         module = import_module(_ELSEWHERE[words[0]][0])
         return _guarded(lambda: int(module.run(words[1:])))
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _guarded(lambda: int(does(arguments)))
 
 
-def stand_in() -> None:
+def replace_closed() -> None:
     """Put the null device where standard input, output or error is closed. What is opened next
     would else have its number: lines would be written to a link, and read from one."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):

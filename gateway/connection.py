@@ -133,7 +133,7 @@ class Driver:
         return Ended(reason, closing is None or closing.retry, self._ready)
 
     def _begin(self, nursery: trio.Nursery, opening: api.Opening) -> None:
-        if self._closing is not None:
+        if self._closing is not None:  # asked for before there was a nursery to part in
             nursery.start_soon(self._part, self._closing)
         self._asking.start(nursery)
         self._speaker.link = (opening.link, opening.peer)
@@ -387,7 +387,7 @@ class Driver:
         self._call(partial(self._connection.ask, question_id, question))
 
     def committed(self, run: RunId, native_seq: int) -> None:
-        """Tell it what is durable."""
+        """Tell the worker up to which of its numbers a run is durable."""
         self._call(partial(self._connection.committed, run, native_seq))
 
     def end_session(self, session: str) -> None:

@@ -36,7 +36,6 @@ STEADY: Final = 30.0
 """Seconds after which a link counts as one that worked, whatever its adapter says: as long as
 the longest wait between two dials."""
 
-
 LAST_WORDS: Final = 10.0
 """Seconds that the peers of an entry which its controller stopped may take to be given the ends of
 its runs: as long as a whole gateway gives its peers (`drain_timeout`)."""
@@ -168,14 +167,15 @@ class Keeper:
         await self._drive(link)
 
     async def _look(self) -> None:
-        """Send away whose token was revoked, or whose certificate has expired. Tokens that no link
-        here has shown are not read."""
+        """Send away whose token was revoked, or whose certificate has expired. Between every
+        `LOOK_AT_ONCE` links all else has its turn."""
         links = tuple(self._drivers.items())
         for at in range(0, len(links), LOOK_AT_ONCE):
             self._look_at(links[at : at + LOOK_AT_ONCE])
-            await trio.lowlevel.checkpoint()  # it reads files
+            await trio.lowlevel.checkpoint()
 
     def _look_at(self, links: Sequence[tuple[Driver, Standing]]) -> None:
+        """Reads the file of each token that one of these links has shown, and no others."""
         shown = {standing.identity for _, standing in links}
         valid = valid_tokens(grant for grant in self.entry.tokens if grant.id in shown)
         now = self._around.clock() / SECOND
@@ -252,14 +252,11 @@ class Keeper:
                 self._emptied.set()
 
     async def _not_driven(self, link: Link, observer: Observer, error: Exception) -> Ended:
-        reason, closing = "a fault of the gateway", None
-        if isinstance(error, SecretUnreadable | Unavailable):
-            reason = str(error)
-        elif isinstance(error, NotAllowed):
-            reason = str(error)
-            closing = dismissal(reason)
-        else:
+        known = isinstance(error, SecretUnreadable | Unavailable | NotAllowed)
+        reason = str(error) if known else "a fault of the gateway"
+        if not known:
             observer.fault(error)
+        closing = dismissal(reason) if isinstance(error, NotAllowed) else None
         await link.close(*last_words(closing, link, None))
         self._observer.down(link.opening.peer, reason)
         return Ended(reason, retry=True, ready=False)

@@ -23,7 +23,6 @@ patient protocol lets a link be silent."""
 CLOSE_WITHIN: Final = 5.0
 """Seconds to send what is left when a link closes."""
 
-
 LINGER: Final = 0.2
 """Seconds that a writer stays at least when all is written, and twice that at most. To begin one
 takes some 20 µs, so a busy link keeps its own; while it waits it takes 2 KiB, and most links are
@@ -97,12 +96,12 @@ class Writer:
             self._nursery.start_soon(self._run, self._bell)
 
     async def _run(self, bell: Bell) -> None:
-        whole = False
+        rested = False
         try:
             while True:
                 while self._outbox.empty:
                     if self._rests:
-                        whole = True
+                        rested = True
                         return
                     self._linger()
                     await bell.wait()
@@ -118,7 +117,7 @@ class Writer:
             if self._lull is not None:
                 self._lull.cancel()
                 self._lull = None
-            if not whole:
+            if not rested:
                 self.stop()  # what is put from here on stands behind half a frame, or a broken link
 
     def _linger(self) -> None:

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     from fleetgate.gateway.local.pool import LocalPool
 
 
+_UNSTARTED: Final = "an entry cannot start; entry_failed, further up, says which one and why"
+
+_LOCAL: Final = (JournalError, LinkError, AddressError, CannotRecord)
+"""What is wrong around us, and is said in a line: anything else is a fault of ours."""
+
+
 def run(arguments: Namespace) -> int:
     """Serve until a signal ends it."""
     try:
@@ -68,11 +74,6 @@ def run(arguments: Namespace) -> int:
     else:
         log.say(Said.GATEWAY_STOPPED)
     return code
-
-
-_UNSTARTED: Final = "an entry cannot start; entry_failed, further up, says which one and why"
-
-_LOCAL: Final = (JournalError, LinkError, AddressError, CannotRecord)
 
 
 async def _recorded(
