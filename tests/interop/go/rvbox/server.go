@@ -80,6 +80,9 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	sayDown(host.id, err)
 }
 
+// notice is how long the end of an older link may take to be seen here, before it counts as alive.
+const notice = time.Second
+
 var printable = regexp.MustCompile(`^[\x21-\x7e]{1,128}$`)
 
 func (s *server) welcome(link *link) (*host, error) {
@@ -109,6 +112,14 @@ func (s *server) welcome(link *link) (*host, error) {
 	if known == nil {
 		known = &host{id: hello.ClientId}
 		s.hosts[known.id] = known
+	}
+	for end := time.Now().Add(notice); time.Now().Before(end); {
+		if known.link == nil || known.instance == hello.ClientInstanceId {
+			break
+		}
+		s.Unlock()
+		time.Sleep(10 * time.Millisecond)
+		s.Lock()
 	}
 	if old := known.link; old != nil {
 		if known.instance != hello.ClientInstanceId {
