@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from fleetgate import __version__
 from fleetgate.gateway.command_line import Intermixed, Roomy, count, near, own_name, seconds
 from fleetgate.gateway.heap import hold
+from fleetgate.gateway.printable import printable
 
 _ELSEWHERE: Final = {
     "bench": ("fleetgate.gateway.bench.cli", "how fast it is on this machine, beside a relay"),
@@ -102,7 +103,8 @@ def _guarded(command: Callable[[], int]) -> int:
         if error.filename is not None or error.errno not in _FULL:
             raise
         _drop_output()
-        sys.stderr.write(f"gateway: standard output cannot be written: {error.strerror}\n")
+        why = printable(str(error.strerror))
+        sys.stderr.write(f"gateway: standard output cannot be written: {why}\n")
         return FAILED
 
 

@@ -162,7 +162,8 @@ def test_only_grpc_knows_of_asyncio() -> None:
     assert all(re.fullmatch(r"transports/grpc_\w+\.py", name) for name in knowing), knowing
     asyncio = {name for name, roots in knowing.items() if roots & {"asyncio", "trio_asyncio"}}
     asyncio.remove("transports/grpc_http2_testing.py")  # what tests put in a connection's place
-    assert asyncio == {"transports/grpc_connection.py", "transports/grpc_loop.py"}
+    own = ("connection", "loop", "parting")
+    assert asyncio == {f"transports/grpc_{name}.py" for name in own}
 
 
 def test_whoever_has_no_grpc_address_has_no_asyncio() -> None:
