@@ -104,8 +104,8 @@ def main() -> None:
             sys.exit(3)
         case ["hold"]:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            parent = os.getppid()  # who hears the next word may kill the daemon at once
             delta("text", "holding")
-            parent = os.getppid()
             while os.getppid() == parent:  # a daemon that is killed leaves nobody behind
                 time.sleep(0.1)
         case ["poison"]:
