@@ -9,6 +9,8 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -123,8 +125,7 @@ def _about_tokens(config: Config, entry: Entry) -> Iterator[Problem]:
 
 def _about_gateway(config: Config) -> Iterator[Problem]:
     path = config.gateway.journal_path
-    if path is not None and not os.access(path.parent, os.W_OK | os.X_OK):
-        said = f"the directory {path.parent} is not there or cannot be written"
+    if path is not None and (said := _unfit(path.parent)):
         yield _problem(config, "gateway.journal", said)
     elif path is not None and (reason := irregular(str(path))):
         yield _problem(config, "gateway.journal", f"{path} cannot be opened: {reason}")
@@ -135,6 +136,21 @@ def _about_gateway(config: Config) -> Iterator[Problem]:
             check_directory(place.path)
         except AddressError as error:
             yield _problem(config, "gateway.admin", str(error))
+
+
+def _unfit(directory: FilePath) -> str | None:
+    """Why no journal can be made in a directory."""
+    if not directory.exists():
+        return f"the directory {directory} is not there; make it: mkdir -p {quote(str(directory))}"
+    if not directory.is_dir():
+        return f"{directory} is no directory; put the journal into one"
+    if not os.access(directory, os.W_OK | os.X_OK):
+        owner = directory.stat().st_uid
+        said = f"the directory {directory}, which is user {owner}'s, cannot be written by user"
+        return (
+            f"{said} {os.geteuid()}, who asks; run this as the user who serves, or give it to them"
+        )
+    return None
 
 
 def _check_entry(entry: Entry, adapter: Adapter) -> None:

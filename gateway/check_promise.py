@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from fleetgate.gateway.config import Config, Problem
-from fleetgate.gateway.promise_settings import Setting
+from fleetgate.gateway.promise_settings import Setting, figure
 from fleetgate.gateway.route_words import RouteWords
 from fleetgate.gateway.settings import GatewaySettings
 
@@ -39,7 +39,7 @@ def _weaker(setting: Setting) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return figure(value) if isinstance(value, float) else str(value)
 
 
 def _about_keeping(gateway: GatewaySettings) -> Iterator[tuple[str, str]]:
@@ -53,8 +53,9 @@ def _about_keeping(gateway: GatewaySettings) -> Iterator[tuple[str, str]]:
         default = GatewaySettings("").lost_after
         yield (
             "lost_after",
-            f"weakens a promise: runs of a worker that is away for {gateway.lost_after:g} s are "
-            f"lost, and runs that no worker takes expire; by default that is after {default:g} s",
+            f"weakens a promise: runs of a worker that is away for {figure(gateway.lost_after)} s "
+            "are lost, and runs that no worker takes expire; by default that is after "
+            f"{figure(default)} s",
         )
     yield from _about_forgetting(gateway)
 
@@ -63,13 +64,13 @@ def _about_forgetting(gateway: GatewaySettings) -> Iterator[tuple[str, str]]:
     if gateway.keep_ended:
         yield (
             "keep_ended",
-            f"weakens a promise: {gateway.keep_ended:g} s after its end a run that was "
+            f"weakens a promise: {figure(gateway.keep_ended)} s after its end a run that was "
             "acknowledged is forgotten; a start that is repeated later is a new run",
         )
     if gateway.keep_unacknowledged:
         yield (
             "keep_unacknowledged",
-            f"weakens a promise: {gateway.keep_unacknowledged:g} s after its end a run is "
+            f"weakens a promise: {figure(gateway.keep_unacknowledged)} s after its end a run is "
             "forgotten though its controller has not acknowledged it; one that comes back later "
             "does not learn how it ended",
         )

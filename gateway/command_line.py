@@ -131,7 +131,8 @@ def own_name(text: str) -> str:
     Raises: `argparse.ArgumentTypeError`.
     """
     if not text or "/" in text:
+        came = repr(text) if text else "nothing"
         raise argparse.ArgumentTypeError(
-            f"expected a name without '/' (its id will be admin/NAME), got {text!r}"
+            f"expected a name without '/' (its id will be admin/NAME), got {came}"
         )
     return text

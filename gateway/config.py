@@ -231,8 +231,8 @@ class _Reading:
         south = [name for path, name in self._named.items() if path[0] in ("south", "local")]
         for path, table in self._tables("route").items():
             if (route := self._attempt(read_route, table, path)) is not None:
-                self._flaws.extend(check_ends(route, path, north, south))
                 routes.append(route)
+            self._flaws.extend(check_ends(table, path, north, south))
         return tuple(routes)
 
     def _names(self, key: str) -> dict[Path, str]:

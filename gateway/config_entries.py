@@ -11,7 +11,16 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from fleetgate.core.routing import ANY_LINK, OPERATOR
 from fleetgate.core.values import value
 from fleetgate.gateway.config_files import read_regular
-from fleetgate.gateway.config_reader import Flaw, Flawed, keys_of, named, nearest, read, unknown_key
+from fleetgate.gateway.config_reader import (
+    Flaw,
+    Flawed,
+    keys_of,
+    named,
+    nearest,
+    read,
+    read_sound,
+    unknown_key,
+)
 from fleetgate.gateway.places import is_loopback, resolve_address, resolve_path
 from fleetgate.gateway.toml_lines import Path
 from fleetgate.protocols.api import Adapter, Side
@@ -173,17 +182,9 @@ _STAND_INS: Final = {"name": "a", "protocol": "a", "listen": "unix:/a", "connect
 
 
 def _read_general(members: Mapping[str, Any], path: Path, flaws: list[Flaw]) -> _EntryTable:
-    """What every entry has. What cannot be read is noted and has a stand-in, so that the rest is
-    looked at too and all is said at once."""
+    """What every entry has."""
     general = {key: members[key] for key in _GENERAL if key in members}
-    try:
-        return read(_EntryTable, general, path)
-    except Flawed as error:
-        flaws.extend(error.flaws)
-        wrong = {str(flaw.path[len(path)]) for flaw in error.flaws}
-    sound = {key: value for key, value in general.items() if key not in wrong}
-    instead = {key: word for key, word in _STAND_INS.items() if key in wrong}
-    return read(_EntryTable, {**sound, **instead}, path)
+    return read_sound(_EntryTable, general, path, flaws, _STAND_INS)
 
 
 def _read_settings(

@@ -7,11 +7,12 @@ string out of a number. A key nobody knows is refused, with the nearest that the
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin
 
 import attrs
 from cattrs import Converter, cols
@@ -25,6 +26,8 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from fleetgate.gateway.toml_lines import Path
 
+_PLAIN: Final = re.compile(r"[a-z_]{1,16}")
+
 MAX_WORDS: Final = 200
 """Characters of what a validator says, which may hold a value of any length."""
 
@@ -33,7 +36,7 @@ _T = TypeVar("_T")
 
 class Unfit(ValueError):
     """A value is not what its key wants. The text says what is wanted and what came, and
-    never repeats a value."""
+    repeats no value but a plain word in place of one of a few."""
 
 
 @attrs.frozen(slots=True)
@@ -66,6 +69,28 @@ def read(kind: type[_T], value: object, path: Path, *, also: Iterable[str] = ())
         raise Flawed([Flaw(path, str(error))]) from None
 
 
+def read_sound(
+    kind: type[_T], table: object, path: Path, flaws: list[Flaw], instead: Mapping[str, Any]
+) -> _T:
+    """Read a table, whatever is wrong in it: that goes to `flaws`, and has its default or its
+    stand-in of `instead`, so that the rest is looked at, too, and all is said at once.
+
+    Raises: `Flawed` where it is no table.
+    """
+    if not isinstance(table, dict):
+        raise Flawed([Flaw(path, f"expected a table, got {named(table)}")])
+    members = cast(dict[str, Any], table)
+    try:
+        return read(kind, members, path)
+    except Flawed as error:
+        flaws.extend(error.flaws)
+        wrong = {str(flaw.path[len(path)]) for flaw in error.flaws}
+    sound = {key: value for key, value in members.items() if key not in wrong}
+    return read(
+        kind, {**sound, **{key: word for key, word in instead.items() if key in wrong}}, path
+    )
+
+
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """What to say of a key, or a name, that nobody knows."""
     return f"unknown key; {nearest(key, known)}"
@@ -75,7 +100,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """A hint: the nearest known word, or all of them."""
     words = sorted(known)
     swapped = [each for each in words if sorted(each) == sorted(word)]
-    if close := swapped or get_close_matches(word, words, n=1):
+    close = swapped or get_close_matches(word, words, n=1)
+    if not close and len(word) > 2:  # one or two letters begin too many
+        close = [each for each in words if each.startswith(word)]
+    if close:
         return f"did you mean {close[0]}?"
     return f"known: {', '.join(words)}" if words else "none is known here"
 
@@ -155,7 +183,7 @@ def _number(value: Any, _: Any) -> float:
 def _one_of(value: Any, kind: Any) -> Any:
     words = get_args(kind)
     if value not in words or type(value) is not str:
-        shown = ", ".join(word or "an empty string" for word in words)
+        shown = ", ".join(word or '""' for word in words)
         raise Unfit(f"expected one of {shown}{_meant(value, words)}")
     return value
 
@@ -168,11 +196,13 @@ def _member(value: Any, kind: Any) -> Any:
 
 
 def _meant(value: Any, words: Sequence[str]) -> str:
-    """What was likely meant. The value itself, which may be a misplaced secret, is not said."""
+    """What came, and what was likely meant. A string that is more than a plain word may be a
+    misplaced secret, and is not said."""
     if type(value) is not str:
         return f", got {named(value)}"
+    came = f", got {value}" if _PLAIN.fullmatch(value) else ""
     close = get_close_matches(value, words, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    return f"{came}; did you mean {close[0]}?" if close else came
 
 
 def _guarded(inner: Callable[[Any, Any], Any], guard: type, words: str) -> Callable[..., Any]:

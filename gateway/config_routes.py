@@ -26,6 +26,7 @@ from fleetgate.gateway.config_reader import (
     named,
     nearest,
     read,
+    read_sound,
     unknown_key,
 )
 from fleetgate.gateway.toml_lines import Path
@@ -50,8 +51,8 @@ class _RouteTable:
     from_: str
     to: str
     when: Mapping[str, Any] = NOTHING
-    set: _Set = _Set()
-    adapt: Mapping[str, Mapping[str, Any]] = NOTHING
+    set: Any = attrs.field(factory=dict[str, Any])
+    adapt: Mapping[str, Any] = NOTHING
 
 
 def read_route(table: object, path: Path) -> Route:
@@ -59,8 +60,8 @@ def read_route(table: object, path: Path) -> Route:
 
     Raises: `Flawed`.
     """
-    raw = read(_RouteTable, table, path)
     flaws: list[Flaw] = []
+    raw = read_sound(_RouteTable, table, path, flaws, {"from": "", "to": ""})
     when = _read_when(raw.when, (*path, "when"), flaws)
     overrides = _read_set(raw.set, (*path, "set"), flaws)
     adapt = _read_adapt(raw.adapt, (*path, "adapt"), flaws)
@@ -69,17 +70,16 @@ def read_route(table: object, path: Path) -> Route:
     return Route(raw.from_, raw.to, when, overrides, adapt)
 
 
-def check_ends(route: Route, path: Path, north: Sequence[str], south: Sequence[str]) -> list[Flaw]:
-    """What is wrong with where a route leads from and to."""
+def check_ends(table: object, path: Path, north: Sequence[str], south: Sequence[str]) -> list[Flaw]:
+    """What is wrong with where a route leads from and to, whatever else is wrong with it."""
     flaws: list[Flaw] = []
-    if route.from_ not in (ANY_LINK, OPERATOR, *north):
-        hint = nearest(route.from_, (*north, OPERATOR))
-        flaws.append(
-            Flaw((*path, "from"), f"no [[north]] entry is named {route.from_}; {hint} (or *)")
-        )
-    if route.to not in south:
-        hint = nearest(route.to, south)
-        said = f"no [[south]] or [[local]] entry is named {route.to}; {hint}"
+    ends = cast(dict[str, object], table) if isinstance(table, dict) else {}
+    start, to = ends.get("from", ANY_LINK), ends.get("to")
+    if isinstance(start, str) and start not in (ANY_LINK, OPERATOR, *north):
+        hint = nearest(start, (*north, OPERATOR))
+        flaws.append(Flaw((*path, "from"), f"no [[north]] entry is named {start}; {hint} (or *)"))
+    if isinstance(to, str) and to not in south:
+        said = f"no [[south]] or [[local]] entry is named {to}; {nearest(to, south)}"
         flaws.append(Flaw((*path, "to"), said))
     return flaws
 
@@ -103,7 +103,12 @@ def _read_when(
     return when
 
 
-def _read_set(raw: _Set, path: Path, flaws: list[Flaw]) -> Overrides:
+def _read_set(table: object, path: Path, flaws: list[Flaw]) -> Overrides:
+    try:
+        raw = read_sound(_Set, table, path, flaws, {})
+    except Flawed as error:
+        flaws.extend(error.flaws)
+        return Overrides()
     timeout = None
     if raw.timeout is not None:
         timeout = nanos(raw.timeout)
@@ -121,14 +126,14 @@ def _read_set(raw: _Set, path: Path, flaws: list[Flaw]) -> Overrides:
     )
 
 
-def _read_adapt(raw: Mapping[str, Mapping[str, Any]], path: Path, flaws: list[Flaw]) -> Adaptation:
+def _read_adapt(raw: Mapping[str, Any], path: Path, flaws: list[Flaw]) -> Adaptation:
     made = Adaptation()
     for key, table in raw.items():
         if key not in _KINDS:
             flaws.append(Flaw((*path, key), unknown_key(key, _KINDS)))
             continue
         try:
-            target = _read_target(table, (*path, key))
+            target = _read_target(table, (*path, key), flaws)
             made = attrs.evolve(made, **{key: target})
         except TemplateError as error:
             flaws.append(Flaw((*path, key), str(error)))
@@ -157,16 +162,23 @@ class _Tool:
     input: Any = None
 
 
-def _read_target(table: Mapping[str, Any], path: Path) -> Target:
-    if "prompt" in table:
-        prompt = read(_Prompt, table, path)
+def _read_target(table: object, path: Path, flaws: list[Flaw]) -> Target:
+    if not isinstance(table, dict):
+        raise Flawed([Flaw(path, f"expected a table, got {named(table)}")])
+    members = cast(dict[str, Any], table)
+    if "prompt" in members:
+        prompt = read(_Prompt, members, path)
         return ToPrompt(parse(prompt.prompt), _parse(prompt.system))
-    if "tool" in table:
-        tool = read(_Tool, table, path)
+    if "tool" in members:
+        tool = read(_Tool, members, path)
         return ToTool(tool.tool, _tree(tool.input, (*path, "input")))
-    if not table.keys() & {"argv", "line"}:
+    if not members.keys() & {"argv", "line"}:
         raise Flawed([Flaw(path, "expected one of the keys argv, line, prompt, tool")])
-    raw = read(_Command, table, path)
+    wrong: list[Flaw] = []
+    raw = read_sound(_Command, members, path, wrong, {})
+    flaws.extend(wrong)
+    if any(flaw.path[len(path)] in ("argv", "line") for flaw in wrong):
+        raise Flawed([])
     argv = None if raw.argv is None else tuple(map(parse, raw.argv))
     return ToCommand(argv, _parse(raw.line), _parse(raw.stdin), raw.shell)
 

@@ -171,7 +171,7 @@ class Driver:
         """Send what is left, then end the link in order (`drain` comes before)."""
         with trio.move_on_after(CLOSE_WITHIN):
             await self._outbox.wait_idle()
-        self._close(api.Close(1001, "the gateway stops"))
+        self._close(api.Close(1001, "this side stops"))
 
     def drop(self) -> None:
         """Cut the link without a word."""

@@ -241,7 +241,7 @@ class Keeper:
         reason = "cancelled"
         try:
             if self._draining:
-                await link.close(1001, "the gateway stops")
+                await link.close(1001, "this side stops")
             ended = await driver.run(opening)
             reason = ended.reason
             return ended

@@ -62,3 +62,8 @@ def _number(holder: object, name: str) -> attrs.Attribute[Any] | None:
         return None
     field = attrs.fields_dict(kind).get(name)
     return field if field is not None and isinstance(field.default, int | float) else None
+
+
+def figure(value: float) -> str:
+    """A number as it is written in the file: whole, where it is."""
+    return str(int(value)) if float(value).is_integer() else str(value)

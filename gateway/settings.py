@@ -80,7 +80,7 @@ def read_settings(table: object, path: Path, base: FilePath) -> GatewaySettings:
     try:
         raw = read(GatewaySettings, table, path)
     except Flawed as error:
-        flaws.extend(error.flaws)
+        flaws.extend(_told(flaw, path) for flaw in error.flaws)
     members = cast(dict[str, Any], table) if isinstance(table, dict) else {}
     mistyped = {flaw.path[len(path)] for flaw in flaws if len(flaw.path) > len(path)}
     for key, wrong in _RULES.items():
@@ -89,6 +89,13 @@ def read_settings(table: object, path: Path, base: FilePath) -> GatewaySettings:
     if raw is None or flaws:
         raise Flawed(flaws)
     return _resolved(raw, base)
+
+
+def _told(flaw: Flaw, path: Path) -> Flaw:
+    """The one key that every file needs, with what to write."""
+    if flaw != Flaw((*path, "journal"), "is missing"):
+        return flaw
+    return attrs.evolve(flaw, message=f"is missing; expected {JOURNALS}, of which nothing survives")
 
 
 def _wrong_journal(url: str) -> str | None:

@@ -41,13 +41,14 @@ def _refuse(error: ConfigError, *, json: bool) -> int:
 
 
 def _tell(config: Config, findings: Findings) -> None:
-    for kind, found in (("", findings.problems), ("warning: ", findings.warnings)):
-        for each in ConfigError(config.path, found).lines():
-            say(f"{kind}{each}")
+    for each in ConfigError(config.path, findings.warnings).lines():
+        say(f"warning: {each}")
     for number, words in enumerate(findings.routes, start=1):
         say(f"{number}. {sentence(words.route)}")
         for line in told(words):
             say(line)
+    for each in ConfigError(config.path, findings.problems).lines():  # last, where people look
+        say(each)
     say(_verdict(config.path, len(findings.problems), len(findings.warnings)))
 
 

@@ -62,10 +62,16 @@ def _run(run: Line, life: Line) -> Iterator[str]:
     yield _said("stored", _up_to(ladder["stored"]))
     yield _said("sent", "nobody follows it" if ladder["sent"] is None else _up_to(ladder["sent"]))
     for each in life["sent"]:
-        gone = "" if each["now"] else ", not any more"
-        yield f"{_INDENT}{_who(each)}: behind {each['after']}, up to {each['through']}{gone}"
+        gone = "" if each["now"] else "; it does not follow any more"
+        yield f"{_INDENT}{_who(each)}: {_between(each['after'], each['through'])}{gone}"
     yield _said("acknowledged", _up_to(ladder["acknowledged"]))
     yield from _not_kept(life)
+
+
+def _between(after: int, through: int) -> str:
+    if through <= after:
+        return "nothing yet" if not after else f"nothing yet; it asked for what follows {after}"
+    return f"event {through}" if through == after + 1 else f"events {after + 1} to {through}"
 
 
 def _worker(run: Line, link: Line | None) -> str:
@@ -83,7 +89,7 @@ def _event(run: Line, event: Line) -> Iterator[str]:
     if not event["stored"]:
         yield f"{run['run']}, event {event['seq']}: received, and not stored yet"
         return
-    sizes = ", ".join(f"{name} of {size}" for name, size in event["sizes"].items() if size)
+    sizes = ", ".join(_size(name, size) for name, size in event["sizes"].items() if size)
     yield f"{run['run']}, event {event['seq']}: {event['type']}" + (f", {sizes}" if sizes else "")
     yield from _received(event["received"])
     yield _said("stored", _by(event["stored_by"]))
@@ -95,6 +101,11 @@ def _event(run: Line, event: Line) -> Iterator[str]:
     yield from _not_kept(event)
     if "payload" in event:
         yield json.dumps(event["payload"], ensure_ascii=False)
+
+
+def _size(name: str, size: int) -> str:
+    unit = "byte" if name == "data" else "character"
+    return f"{name} of {size} {unit}{'s' * (size != 1)}"
 
 
 def _received(received: Line) -> Iterator[str]:

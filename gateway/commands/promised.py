@@ -9,7 +9,7 @@ import attrs
 
 from fleetgate.gateway.fidelity.losses import Fates, Losses
 from fleetgate.gateway.promise import ORDER, Promise, Showing
-from fleetgate.gateway.promise_settings import Setting
+from fleetgate.gateway.promise_settings import Setting, figure
 from fleetgate.gateway.render import Line, plain
 from fleetgate.gateway.route_words import Controllers, RouteWords, sentence
 
@@ -43,7 +43,9 @@ def _sentences(promised: Promise | Showing, settings: Iterable[Setting]) -> Iter
 
 
 def _shown(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+    if isinstance(value, float):
+        return figure(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _lost(found: Losses | None) -> Iterator[str]:

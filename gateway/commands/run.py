@@ -145,8 +145,11 @@ def _stdin() -> bytes:
 def _json(text: str | None) -> Any:
     try:
         return None if text is None else json.loads(text)
-    except ValueError:
-        raise UsageError("--input is not JSON") from None
+    except ValueError as error:
+        # Where it breaks, and not the text: arguments of a tool may be anybody's secrets.
+        said = f"--input: expected JSON, got {len(text or '')} characters that are none: {error}"
+        hint = """; in a shell, quote it whole: --input '{"name": "value"}'"""
+        raise UsageError(said + hint) from None
 
 
 def pairs(words: Sequence[str], option: str) -> dict[str, str]:
@@ -158,6 +161,12 @@ def pairs(words: Sequence[str], option: str) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not name or not equals:
-            raise UsageError(f"{option} takes NAME=VALUE")
+            raise UsageError(f"{option}: expected NAME=VALUE, got {_came(equals)}")
         made[name] = value
     return made
+
+
+def _came(equals: str) -> str:
+    if not equals:
+        return "a word without ="
+    return "nothing before the ="

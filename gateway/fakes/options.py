@@ -13,7 +13,7 @@ import attrs
 
 from fleetgate.core.worker import InputKind
 from fleetgate.gateway.carrying import options_of
-from fleetgate.gateway.command_line import count
+from fleetgate.gateway.command_line import count, near
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry, Grant, Secret, SecretUnreadable
 from fleetgate.gateway.config_reader import Flawed, nearest, read
@@ -64,12 +64,31 @@ class Parser(argparse.ArgumentParser):
         option = words.split()[0].partition("=")[0]
         if not option.startswith("--"):
             raise BadOption("expected options only, got a word that belongs to none")
-        known = [each for action in self.actions for each in action.option_strings]
-        raise BadOption(f"{option}: no option has this name; {nearest(option, known)}")
+        raise BadOption(f"{option}: {_hint(option, self.options)}")
+
+    @property
+    def options(self) -> Sequence[str]:
+        """What they are called."""
+        return [each for action in self.actions for each in action.option_strings]
 
 
 _UNKNOWN: Final = "unrecognized arguments: "
 """How argparse begins what it says of those."""
+
+
+def _hint(option: str, known: Sequence[str]) -> str:
+    # Imported here: all fakes are, which nobody needs but who has mixed them up.
+    from fleetgate.gateway.fakes.cli import FAKES, module_of
+
+    have = [name for name in FAKES if option in module_of(name).make_parser().options]
+    if have:
+        return f"this fake has no such option; {' and '.join(have)} {_HAVE[len(have) > 1]}"
+    # Their dashes alone would make any two of them alike.
+    hint = near(option.lstrip("-"), [each.lstrip("-") for each in known])
+    return f"no option has this name; {hint.replace('mean ', 'mean --') or 'see --help'}"
+
+
+_HAVE: Final = ("has it", "have it")
 
 
 def add_common(parser: argparse.ArgumentParser, settings: type[Any]) -> None:
@@ -349,5 +368,5 @@ def _parsed(kind: Any, text: str, name: str) -> Any:
             return kind(text)
     except (KeyError, ValueError):
         words = "true or false" if kind is bool else "a number"
-        raise BadOption(f"--set {name}: expected {words}") from None
+        raise BadOption(f"--set {name}: expected {words}, got {text!r}") from None
     return text.split(",") if typing.get_origin(kind) is tuple else text

@@ -54,12 +54,12 @@ def play_nothing(script: Script) -> None:
     raise UnsupportedInput("runs are not played here")
 
 
-MEMBERS: Final[Mapping[InputKind, str]] = {
-    InputKind.PROMPT: "`prompt`",
-    InputKind.SHELL: "`line`, `argv` or `script`",
-    InputKind.TOOL: "`tool`",
+MEMBERS: Final[Mapping[InputKind, Sequence[str]]] = {
+    InputKind.PROMPT: ("prompt",),
+    InputKind.SHELL: ("line", "argv", "script"),
+    InputKind.TOOL: ("tool",),
 }
-"""The first member of each kind of input."""
+"""The first member of each kind of input: one of them."""
 
 MAX_RUN_ID: Final = 256
 """Bytes of an id that a run is started by: those that the strictest protocol carries."""
@@ -199,7 +199,10 @@ class Performer:
     def _check_kind(self, spec: c.RunSpec) -> None:
         """A fake has no route that would make one kind of input of another."""
         if (kind := kind_of(spec.input)) not in self._takes:
-            words = " or ".join(MEMBERS[each] for each in InputKind if each in self._takes)
+            named = [
+                f"`{name}`" for each in InputKind if each in self._takes for name in MEMBERS[each]
+            ]
+            words = " or ".join(filter(None, (", ".join(named[:-1]), named[-1])))
             raise UnsupportedInput(
                 f"input: this fake's workers take no {kind.value} input; give {words} instead"
             )

@@ -109,6 +109,9 @@ def _adapter(name: str, spec: RunSpec, pool: LocalPool) -> AdapterName:
     raise Declined("unsupported_input", said)
 
 
+_REPEATED: Final = 200
+
+
 # --- directories
 
 
@@ -135,19 +138,32 @@ def workspace(spec: RunSpec, root: str, otherwise: str) -> str:
     if "\0" in named:
         raise Declined("invalid_argument", "the workspace holds a NUL")
     found = os.path.realpath(os.path.join(root or otherwise, named) if named else otherwise)
-    _check_directory(found, root, "workspace")
+    _check_directory(found, root, "workspace", _workspace(named))
     if isinstance(spec.input, ShellCommand) and root and spec.input.cwd:
         cwd = os.path.realpath(os.path.join(found, spec.input.cwd))
-        _check_directory(cwd, root, "working directory")
+        shown = f"working directory {_shown(spec.input.cwd)}"
+        _check_directory(cwd, root, "working directory", shown)
     return found
 
 
-def _check_directory(path: str, root: str, what: str) -> None:
+def _check_directory(path: str, root: str, what: str, shown: str) -> None:
     if root and not _lies_in(path, root):
         said = f"the {what} lies outside the workspace root; choose one in it"
         raise Declined("workspace_outside_root", said)
     if not os.path.isdir(path):
-        raise Declined("invalid_argument", f"the {what} is no directory that exists here")
+        said = f"the {shown} is no directory that exists here; make it, or name another"
+        raise Declined("invalid_argument", said)
+
+
+def _workspace(named: str) -> str:
+    """Named as the run or its route has it: where a link leads is nobody's who asks."""
+    if not named:
+        return "directory where runs work that name no workspace"
+    return f"workspace {_shown(named)}, from the run or set.workspace of its route,"
+
+
+def _shown(path: str) -> str:
+    return repr(path if len(path) <= _REPEATED else f"{path[:_REPEATED]}…")
 
 
 def _lies_in(path: str, root: str) -> bool:

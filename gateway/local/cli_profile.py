@@ -127,12 +127,19 @@ def profile_for(
     return _found(target, cast(Mapping[str, Any], known))
 
 
+_NONE: Final = (
+    "none is known here: a node has those of its edge's config (adapters, cli.profiles), a "
+    "[[local]] table its own (cli)"
+)
+
+
 def _found(target: str, known: Mapping[str, Any]) -> tuple[str, CliProfile]:
     if not target and len(known) == 1:
         (target,) = known
     if target not in known:
         said = f"no profile is named {target[:64]}" if target else "the run names no profile"
-        raise Declined("invalid_argument", f"{said}; {nearest(target, known)}")
+        hint = nearest(target, known) if known else _NONE
+        raise Declined("invalid_argument", f"{said}; {hint}")
     found = known[target]
     if isinstance(found, CliProfile):
         return target, found

@@ -153,7 +153,7 @@ async def test_fault_11_a_drained_gateway_leaves_its_runs_at_work_and_picks_them
     ended = [
         reason for seen in bridge.gateway.seen.entries.values() for reason in seen.named("down")
     ]
-    assert ended == ["the gateway stops"] * 2
+    assert ended == ["this side stops"] * 2
     await bridge.gateway.stop()
     assert not bridge.worker.port.numbers(at_host)[1:], "nothing was asked of the run"
     bridge.say(at_host, out("meanwhile\n", 7))

@@ -166,11 +166,21 @@ def test_agency_has_no_grpc(place: Path) -> None:
 def test_places_of_the_gateway_itself(place: Path) -> None:
     text = '[gateway]\njournal = "sqlite:nowhere/j.db"\nadmin = "unix:/%s"\n' % ("x" * 200)
     problems = _problems(place, text + SOUTH + TLS)
-    assert (
-        problems[0] == "2: gateway.journal: the directory nowhere is not there or cannot be written"
-    )
+    said = "2: gateway.journal: the directory nowhere is not there; make it: mkdir -p nowhere"
+    assert problems[0] == said
     assert problems[1].startswith("3: gateway.admin: the socket path /xxx")
     assert len(problems) == 2
+
+
+def test_a_journal_needs_a_directory_that_can_be_written(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[gateway]\njournal = "sqlite:%s/j.db"\n' + SOUTH + TLS
+    (said,) = _problems(place, text % "token")
+    assert said == "2: gateway.journal: token is no directory; put the journal into one"
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (said,) = _problems(place, text % ".")
+    assert f"cannot be written by user {os.geteuid()}, who asks; run this as the user who" in said
 
 
 # --- what is asked of the network, and what may not be meant

@@ -159,6 +159,11 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.admin == "unix:/run/user/7/fleetgate/gateway/socket"
 
 
+MISSING = (
+    "1: gateway.journal: is missing; expected sqlite:PATH or memory:, of which nothing survives"
+)
+
+
 def _with(old: str, new: str) -> str:
     assert GOOD.count(old) == 1, old
     return GOOD.replace(old, new)
@@ -173,12 +178,12 @@ _LISTENER = '[[south]]\nname = "b"\nprotocol = "rvbox"\nlisten = "ws://{}"\n'
 BAD = [
     # what is written, and all that is said of it
     (_with('name = "gw-1"\n', ""), []),
-    (_with('journal = "sqlite:state/journal.db"\n', ""), ["1: gateway.journal: is missing"]),
+    (_with('journal = "sqlite:state/journal.db"\n', ""), [MISSING]),
     (
         _with("[gateway]", "[gatway]"),
         [
             "1: gatway: unknown key; did you mean gateway?",
-            "1: gateway.journal: is missing",
+            MISSING,
         ],
     ),
     (_with('name = "gw-1"', "name = 7"), ["2: gateway.name: expected a string, got a number"]),
@@ -244,7 +249,7 @@ BAD = [
     ),
     (
         _with('"debug"', '"verbose"'),
-        ["8: gateway.log_level: expected one of debug, info, warning, error"],
+        ["8: gateway.log_level: expected one of debug, info, warning, error, got verbose"],
     ),
     (
         _with("lost_after", "lost_afer"),
@@ -392,8 +397,8 @@ BAD = [
     (
         _with('permission = "edit"', 'permission = "all"'),
         [
-            "32: route[1].set.permission: expected one of an empty string, read_only, plan, "
-            "edit, auto, bypass"
+            '32: route[1].set.permission: expected one of "", read_only, plan, edit, auto, bypass, '
+            "got all"
         ],
     ),
     (
@@ -475,7 +480,7 @@ BAD = [
         ["1: south[1]: expected a table, got a number"],
     ),
     ("gateway = 3", ["1: gateway: expected a table, got a number"]),
-    ("", ["1: gateway.journal: is missing"]),
+    ("", [MISSING]),
 ]
 
 

@@ -71,12 +71,13 @@ def test_a_whole_value() -> None:
         ({"ratio": False}, Flaw(("at", "ratio"), "expected a number, got a boolean")),
         ({"ratio": float("nan")}, Flaw(("at", "ratio"), "expected a finite number")),
         ({"on": 1}, Flaw(("at", "on"), "expected true or false, got a number")),
-        ({"colour": "green"}, Flaw(("at", "colour"), "expected one of red, blue")),
-        ({"word": "c"}, Flaw(("at", "word"), "expected one of a, b")),
+        ({"colour": "green"}, Flaw(("at", "colour"), "expected one of red, blue, got green")),
+        ({"word": "c"}, Flaw(("at", "word"), "expected one of a, b, got c")),
+        ({"word": "Hunter2"}, Flaw(("at", "word"), "expected one of a, b")),
         ({"word": ["a"]}, Flaw(("at", "word"), "expected one of a, b, got an array")),
         (
             {"colour": "bleu"},
-            Flaw(("at", "colour"), "expected one of red, blue; did you mean blue?"),
+            Flaw(("at", "colour"), "expected one of red, blue, got bleu; did you mean blue?"),
         ),
         ({"items": "abc"}, Flaw(("at", "items"), "expected an array, got a string")),
         ({"items": [{}, 3]}, Flaw(("at", "items", 1), "expected a table, got a number")),
@@ -128,6 +129,8 @@ def test_what_is_no_table(value: object) -> None:
 def test_words() -> None:
     assert nearest("lissen", ["listen", "connect"]) == "did you mean listen?"
     assert nearest("exti", ["exit", "text"]) == "did you mean exit?"
+    assert nearest("drop", ["delay", "drop_after"]) == "did you mean drop_after?"
+    assert nearest("d", ["delay", "drop_after"]) == "known: delay, drop_after"
     assert nearest("zzz", ["b", "a"]) == "known: a, b"
     assert nearest("zzz", []) == "none is known here"
     assert keys_of(Whole)[0] == "from"

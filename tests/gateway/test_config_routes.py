@@ -61,17 +61,46 @@ def test_all_flaws_of_a_route_at_once() -> None:
     ]
 
 
+def test_what_is_wrong_in_one_part_of_a_route_hides_nothing_in_another() -> None:
+    table = {
+        "from": 1,
+        "to": "x",
+        "unknown": 1,
+        "set": {"permission": "foo", "timeout": -1},
+        "adapt": {
+            "prompt": {"line": "claude {prompt}", "shell": "fish"},
+            "shell": "no table",
+            "tool": {"argv": 1, "stdin": 2},
+        },
+    }
+    with pytest.raises(Flawed) as caught:
+        read_route(table, ("route", 0))
+    assert [flaw.path[2:] for flaw in caught.value.flaws] == [
+        ("from",),
+        ("unknown",),
+        ("set", "permission"),
+        ("set", "timeout"),
+        ("adapt", "prompt", "shell"),
+        ("adapt", "prompt"),
+        ("adapt", "shell"),
+        ("adapt", "tool", "argv"),
+        ("adapt", "tool", "stdin"),
+    ]
+
+
 @pytest.mark.parametrize(
-    ("route", "keys"),
+    ("table", "keys"),
     [
-        (Route("gui", "hosts"), []),
-        (Route("*", "hosts"), []),
-        (Route("admin", "hosts"), []),
-        (Route("hosts", "hosts"), ["from"]),
-        (Route("gui", "gui"), ["to"]),
-        (Route("x", "y"), ["from", "to"]),
+        ({"from": "gui", "to": "hosts"}, []),
+        ({"from": "*", "to": "hosts"}, []),
+        ({"from": "admin", "to": "hosts"}, []),
+        ({"from": "hosts", "to": "hosts"}, ["from"]),
+        ({"from": "gui", "to": "gui"}, ["to"]),
+        ({"from": "x", "to": "y", "set": 1}, ["from", "to"]),
+        ({"from": 1}, []),
+        ("no table", []),
     ],
 )
-def test_routes_lead_from_and_to_what_there_is(route: Route, keys: list[str]) -> None:
-    flaws = check_ends(route, ("route", 0), ["gui"], ["hosts"])
+def test_routes_lead_from_and_to_what_there_is(table: object, keys: list[str]) -> None:
+    flaws = check_ends(table, ("route", 0), ["gui"], ["hosts"])
     assert [flaw.path[-1] for flaw in flaws] == keys

@@ -578,7 +578,7 @@ async def test_draining_tells_the_peer_and_ends_in_order(rig: Rig) -> None:
     rig.driver.drain()
     await rig.driver.finish()
     assert await rig.peer.receive() == b"stopping"
-    assert (await rig.end()).reason == "the gateway stops"
+    assert (await rig.end()).reason == "this side stops"
 
 
 async def test_a_link_is_established_when_its_adapter_says_so(rig: Rig) -> None:

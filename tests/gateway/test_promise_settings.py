@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from fleetgate.gateway.promise import showing
-from fleetgate.gateway.promise_settings import Setting, named_in
+from fleetgate.gateway.promise_settings import Setting, figure, named_in
 from fleetgate.gateway.registry import adapters
 
 
@@ -65,3 +65,10 @@ def test_what_is_weaker_than_by_default(
     name: str, value: object, default: object, weaker: bool
 ) -> None:
     assert Setting("key", name, value, default, "sentence").weaker is weaker
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(86400.0, "86400"), (1048576, "1048576"), (0.25, "0.25"), (0, "0")]
+)
+def test_a_figure_is_what_a_file_has(value: float, said: str) -> None:
+    assert figure(value) == said

@@ -57,7 +57,7 @@ def test_commands(verb: str, body: dict[str, Any], command: c.RunCommand) -> Non
         (
             "signal",
             {"signal": "stop"},
-            "signal: expected one of interrupt, terminate, kill, hangup",
+            "signal: expected one of interrupt, terminate, kill, hangup, got stop",
         ),
         ("cancel", {"scop": "run"}, "scop: unknown key; did you mean scope?"),
         (

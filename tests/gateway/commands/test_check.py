@@ -87,7 +87,19 @@ def test_problems_and_warnings_of_what_it_names(
     path.write_text(GOOD.replace("sqlite:j.db", "sqlite:none/j.db").replace("127.0.0.1", "0.0.0.0"))
     assert main(["check", str(path)]) == 1
     out = capsys.readouterr().out
-    assert out.startswith(f"{path}:2: gateway.journal: the directory {path.parent}/none is not")
+    assert f"\n{path}:2: gateway.journal: the directory {path.parent}/none is not" in out
     assert f"{path}:6: south.hosts.listen: whoever reaches this address could come in" in out
     assert f"warning: {path}:3: south.hosts: nothing is encrypted on the way" in out
     assert out.endswith(f"\n{path}: cannot be served: 2 errors, 1 warning\n")
+
+
+def test_what_is_wrong_stands_below_all_else(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spare = '[[south]]\nname = "spare"\nprotocol = "rvbox"\nlisten = "ws://127.0.0.1:8444"\n'
+    path.write_text(GOOD.replace("j.db", "none/j.db") + spare)
+    assert main(["check", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"warning: {path}:16: south.spare")
+    assert lines[-2].startswith(f"{path}:2: gateway.journal: ")
+    assert lines[-1] == f"{path}: cannot be served: 1 error, 1 warning"

@@ -30,7 +30,7 @@ async def test_a_run_and_one_event_of_it(
     assert "sent          nobody follows it\n" in shown
     assert await command("explain", run, "2") == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(f"{run}, event 2: TextProduced, text of 6\n")
+    assert shown.startswith(f"{run}, event 2: TextProduced, text of 6 characters\n")
     assert "epoch 1, its number 9\n" in shown
     assert "secret" not in shown
     assert await command("explain", run, "2", "--payload") == 0
@@ -85,7 +85,7 @@ EVENT: dict[str, Any] = {
 
 def test_all_that_may_be_said_of_an_event() -> None:
     assert list(told({"run": RUN, "event": EVENT})) == [
-        "gui/r, event 5: OutputProduced, data of 12",
+        "gui/r, event 5: OutputProduced, data of 12 bytes",
         "received      1970-01-01 00:00:01.001Z, from hosts/mill, by hosts (10.0.0.7:1)",
         "              epoch 3, no number of its own",
         "              1970-01-01 00:00:00.500Z by its worker's clock",
@@ -104,7 +104,7 @@ def test_less_may_be_said() -> None:
     changed: dict[str, Any] = {"received": made, "stored_by": None, "sent": [], "confirmed": None}
     rest: dict[str, Any] = {"acknowledged": True, "not_kept": []}
     assert list(told({"run": RUN, "event": EVENT | changed | rest})) == [
-        "gui/r, event 5: OutputProduced, data of 12",
+        "gui/r, event 5: OutputProduced, data of 12 bytes",
         "received      1970-01-01 00:00:00.000Z, made by the gateway itself",
         "stored        yes",
         "sent          to nobody that is remembered",
@@ -124,6 +124,26 @@ def test_a_run() -> None:
         "received      up to 7",
         "stored        up to 6",
         "sent          up to 5",
-        "              gui: behind 2, up to 5, not any more",
+        "              gui: events 3 to 5; it does not follow any more",
         "acknowledged  up to 3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("after", "through", "said"),
+    [
+        (0, 0, "nothing yet"),
+        (2, 2, "nothing yet; it asked for what follows 2"),
+        (2, 3, "event 3"),
+        (0, 11, "events 1 to 11"),
+    ],
+)
+def test_what_a_follower_was_sent(after: int, through: int, said: str) -> None:
+    sent = [{"entry": "gui", "peer": "", "after": after, "through": through, "now": True}]
+    line: dict[str, Any] = {"ladder": LADDER, "worker_link": None, "sent": sent, "not_kept": []}
+    assert f"              gui: {said}" in list(told({"run": RUN, "life": line}))
+
+
+def test_texts_are_counted_in_characters() -> None:
+    event = EVENT | {"sizes": {"title": 1}}
+    assert next(iter(told({"run": RUN, "event": event}))).endswith(", title of 1 character")

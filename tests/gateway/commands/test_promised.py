@@ -52,6 +52,16 @@ def test_each_sentence_stands_once_under_all_that_it_holds_for() -> None:
     assert "     as set: reconnect_grace = 45" in lines
 
 
+@pytest.mark.parametrize(
+    ("setting", "said"), [("45.5", "45.5"), ("1048576", "1048576"), ("0.1", "0.1")]
+)
+def test_a_number_is_written_as_in_the_file(setting: str, said: str) -> None:
+    known = adapters()
+    config = parse(TEXT.replace("= 45", f"= {setting}"), "gw.toml", known)
+    lines = told(words_of(config, config.routes[0], known))
+    assert f"     as set: reconnect_grace = {said}" in lines
+
+
 def test_whoever_may_ask_is_named_with_what_is_lost_on_the_way() -> None:
     lines = list(told(_words()))
     at = [lines.index(f"   with controllers of {name}:") for name in ("gui", "plane", "admin")]

@@ -89,9 +89,15 @@ def test_standard_input_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
         ([], "given: none"),
         (["--prompt", "x", "--line", "y"], "given: --prompt, --line"),
         (["--prompt", "x", "--", "ls"], "given: --prompt, -- COMMAND"),
-        (["--tool", "t", "--input", "{"], "--input is not JSON"),
-        (["--prompt", "x", "--env", "SECRET"], "--env takes NAME=VALUE"),
-        (["--prompt", "x", "--label", "=v"], "--label takes NAME=VALUE"),
+        (
+            ["--tool", "t", "--input", '{"a":1'],
+            "got 6 characters that are none: Expecting .* column 7",
+        ),
+        (["--prompt", "x", "--env", "SECRET"], "--env: expected NAME=VALUE, got a word without =$"),
+        (
+            ["--prompt", "x", "--label", "=v"],
+            "--label: expected NAME=VALUE, got nothing before the =$",
+        ),
     ],
 )
 def test_what_makes_no_sense(words: Sequence[str], message: str) -> None:

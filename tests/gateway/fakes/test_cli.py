@@ -40,6 +40,13 @@ WHERE = ("--server", "http://127.0.0.1:1", "--workspace", "w", "--state", "s")
         (["agency-client"], "--socket"),
         (["agency-client", "--socket", "x", "--set", "nothing=1"], "no setting"),
         (["rvbox-client", "--client-id", "h"], "required"),
+        (
+            ["agency-daemon", "--socket", "x", "--exec"],
+            "--exec: this fake has no such option; iop-node and rvbox-client have it",
+        ),
+        ([*HOST, "--sede", "3"], "--sede: no option has this name; did you mean --seed?"),
+        ([*HOST, "--xyzzy=s3cret"], "--xyzzy: no option has this name; see --help\n"),
+        ([*HOST, "--set", "session_timeout=x"], "session_timeout: expected a number, got 'x'"),
         (["rvbox-server", "--listen", "ws://127.0.0.1:0/agent", "--token", "x"], "TOKEN=ID"),
         (["kodelet-runner", "--server", "ftp://h", "--workspace", "w", "--state", "s"], "http"),
         (

@@ -86,7 +86,7 @@ async def test_what_is_declined_ends_without_a_start(told, tmp_path: Path) -> No
     spec = RunSpec(Prompt("x"), ("none",))
     outcome = await outcome_of(told, tmp_path, spec, "mock")
     assert outcome.reason is Reason.REFUSED
-    assert outcome.message.startswith("invalid_argument: the workspace is no directory")
+    assert outcome.message.startswith("invalid_argument: the workspace ")
     assert told.of(RunStarted) == []
 
 

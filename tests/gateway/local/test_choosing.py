@@ -240,3 +240,20 @@ def test_a_command_s_own_directory_stays_in_the_root_too(root: Path) -> None:
     for cwd in ("../..", "away", "away/", "../self/..", "/", f"{root}/../root-2"):
         outside = RunSpec(ShellCommand("ls", cwd=cwd), ("self/in",))
         assert "the working directory lies outside" in declined(outside, pool)
+
+
+def test_a_directory_that_is_not_there_is_named_as_it_was_given(root: Path) -> None:
+    pool = LocalPool("p", ("shell",), directory=str(root))
+    run = ShellCommand("ls")
+    said = declined(RunSpec(run, ("none",)), pool)
+    assert said == (
+        "invalid_argument: the workspace 'none', from the run or set.workspace of its route, is no "
+        "directory that exists here; make it, or name another"
+    )
+    assert f"'{'x' * 200}…'" in declined(RunSpec(run, ("x" * 300,)), pool)
+    rooted = LocalPool("p", ("shell",), workspace_root=str(root))
+    said = declined(RunSpec(ShellCommand("ls", cwd="none")), rooted)
+    assert "the working directory 'none' is no directory" in said
+    nowhere = LocalPool("p", ("shell",), directory=str(root / "none"))
+    said = declined(RunSpec(run), nowhere)
+    assert "the directory where runs work that name no workspace is no directory" in said

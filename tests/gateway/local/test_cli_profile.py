@@ -109,6 +109,11 @@ def test_what_is_pushed_stands_in_place_of_our_own() -> None:
         profile_for("one", pushed, OWN)
 
 
+def test_where_none_is_known_the_place_for_them_is_named() -> None:
+    with pytest.raises(Declined, match=r"names no profile; none is known here: .*cli\.profiles"):
+        profile_for("", {}, {})
+
+
 @pytest.mark.parametrize(
     ("target", "pushed", "words"),
     [
