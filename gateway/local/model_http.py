@@ -26,7 +26,8 @@ MAX_LINE: Final = 1 << 20
 the context that Ollama's last line may hold. A longer one fails the run."""
 
 MISSING: Final = (
-    "models are reached with httpx, which is not installed: pip install fleetgate[models]"
+    "models are reached with httpx, which is not installed: "
+    "pip install 'fleetgate[models]' where fleetgate is"
 )
 
 

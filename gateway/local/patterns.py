@@ -10,7 +10,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-MISSING: Final = "needs RE2, which is not installed: pip install fleetgate[patterns]"
+MISSING: Final = (
+    "needs RE2, which is not installed: pip install 'fleetgate[patterns]' where fleetgate is"
+)
 
 
 def searching(pattern: str) -> Callable[[str], bool]:

@@ -203,7 +203,7 @@ def test_lines_are_what_they_are_however_they_are_cut(parts: list[bytes], size: 
 async def test_without_httpx_the_run_says_which_extra_is_missing(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     async with client() as asking:
-        with pytest.raises(Declined, match=r"unavailable: .* pip install fleetgate\[models\]"):
+        with pytest.raises(Declined, match=r"unavailable: .* pip install 'fleetgate\[models\]'"):
             async with asking.ask(question("http://h")):
                 raise AssertionError("nothing can be asked")
 
