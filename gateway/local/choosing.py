@@ -159,7 +159,7 @@ def _workspace(named: str) -> str:
     """Named as the run or its route has it: where a link leads is nobody's who asks."""
     if not named:
         return "directory where runs work that name no workspace"
-    return f"workspace {_shown(named)}, from the run or set.workspace of its route,"
+    return f"workspace {_shown(named)}, of the run, its entry or set.workspace of its route,"
 
 
 def _shown(path: str) -> str:

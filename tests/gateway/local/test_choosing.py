@@ -247,8 +247,8 @@ def test_a_directory_that_is_not_there_is_named_as_it_was_given(root: Path) -> N
     run = ShellCommand("ls")
     said = declined(RunSpec(run, ("none",)), pool)
     assert said == (
-        "invalid_argument: the workspace 'none', from the run or set.workspace of its route, is no "
-        "directory that exists here; make it, or name another"
+        "invalid_argument: the workspace 'none', of the run, its entry or set.workspace of its "
+        "route, is no directory that exists here; make it, or name another"
     )
     assert f"'{'x' * 200}…'" in declined(RunSpec(run, ("x" * 300,)), pool)
     rooted = LocalPool("p", ("shell",), workspace_root=str(root))
