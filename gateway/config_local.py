@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Any, cast
+from typing import Any, Final, cast, get_args
 
 import attrs
 
 from fleetgate.core.routing import ANY_LINK, OPERATOR
 from fleetgate.gateway.config_entries import NAME, NAME_FORMS, read_secret
-from fleetgate.gateway.config_reader import Flaw, Flawed, read
+from fleetgate.gateway.config_reader import Flaw, Flawed, read_sound
 from fleetgate.gateway.local.cli_profile import contradictions
-from fleetgate.gateway.local.pool import LocalPool
+from fleetgate.gateway.local.pool import AdapterName, LocalPool
 from fleetgate.gateway.places import resolve_path
 from fleetgate.gateway.settings import MAX_SECONDS, GatewaySettings, runtime_directory
 from fleetgate.gateway.toml_lines import Path
 
+_STAND_INS: Final = {"name": "a", "adapters": list(get_args(AdapterName))}
 _PATHS = ("directory", "workspace_root", "state", "script")
 
 
@@ -25,8 +26,9 @@ def read_local(table: object, path: Path, base: FilePath) -> LocalPool:
 
     Raises: `Flawed`.
     """
-    pool = read(LocalPool, table, path)
-    flaws = [Flaw((*path, key), said) for key, said in _wrong(pool).items()]
+    flaws: list[Flaw] = []
+    pool = read_sound(LocalPool, table, path, flaws, _STAND_INS)
+    flaws += (Flaw((*path, key), said) for key, said in _wrong(pool).items())
     for name, profile in pool.cli.items():
         wrong = contradictions(profile).items()
         flaws += (Flaw((*path, "cli", name, key), said) for key, said in wrong)

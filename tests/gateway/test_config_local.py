@@ -48,6 +48,15 @@ to = "here"
         ('adapters = ["mock"]', ["3: local[1].name: is missing"]),
         ('name = "a"', ["3: local.a.adapters: is missing"]),
         ('name = "a"\nadapters = ["moc"]', ["5: local.a.adapters[1]: expected one of mock, "]),
+        (
+            'name = "A"\nadapters = ["moc"]\nmax_running = 0\nscript = "s"\nunknown = 1',
+            [
+                "4: local[1].name: expected 1 to 64 of",
+                "5: local[1].adapters[1]: expected one of mock, ",
+                "6: local[1].max_running: expected a number above 0",
+                "8: local[1].unknown: unknown key",
+            ],
+        ),
         ('name = "a"\nadapters = []', ["5: local.a.adapters: expected one at least"]),
         ('name = "a"\nadapters = ["cli", "cli"]', ["5: local.a.adapters: names one twice"]),
         ('name = "A"\nadapters = ["mock"]', ["4: local[1].name: expected 1 to 64 of"]),
