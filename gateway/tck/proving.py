@@ -62,8 +62,8 @@ class InProcess:
         self._over.set()
 
     @property
-    def left(self) -> int | None:
-        """It has no exit code."""
+    def exit_code(self) -> int | None:
+        """It has none."""
         return None
 
     async def stop(self) -> None:

@@ -88,8 +88,8 @@ class Starter(Protocol):
         ...
 
     @property
-    def left(self) -> int | None:
-        """With which exit code it has ended by itself; None: it has not."""
+    def exit_code(self) -> int | None:
+        """With which it has ended by itself; None: it has not."""
         ...
 
     async def stop(self) -> None:
@@ -126,7 +126,7 @@ class Runner:
         if scope.cancelled_caught:
             why = f"it was not over after {self.patience.whole:g} s"
             result = Result(requirement, Verdict.FAIL, why)
-        self._note_left(requirement, attempt, result)
+        self._note_exit(requirement, attempt, result)
         if requirement.ends and self.started is not None:
             await self.started.stop()
         took = trio.current_time() - began
@@ -152,11 +152,11 @@ class Runner:
             why = f"the kit could not go on with what came: {error!r}"
         return Result(requirement, verdict, why, elsewhere=elsewhere)
 
-    def _note_left(self, requirement: Requirement, attempt: Attempt, result: Result) -> None:
+    def _note_exit(self, requirement: Requirement, attempt: Attempt, result: Result) -> None:
         """A target that is gone explains what did not come, better than the kit can."""
-        left = None if self.started is None else self.started.left
-        if left is not None and result.verdict is not Verdict.PASS and not requirement.ends:
-            how = f"was ended by signal {-left}" if left < 0 else f"ended with exit code {left}"
+        code = None if self.started is None else self.started.exit_code
+        if code is not None and result.verdict is not Verdict.PASS and not requirement.ends:
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
             attempt.note(f"the command of --start {how}: try it by itself, and see what it says")
 
     async def _have_target(self, attempt: Attempt) -> None:
@@ -169,7 +169,8 @@ class Runner:
             try:
                 await probe.target.link(probe.stack, self.patience.within)
             except LinkError as error:
-                if self.started.left or trio.current_time() > deadline:
+                # A command that has ended with 0 may have put the target into the background.
+                if self.started.exit_code or trio.current_time() > deadline:
                     raise Unmet("that the target starts", str(error)) from None
                 await trio.sleep(0.05)
             else:

@@ -239,8 +239,8 @@ class Started:
         self._process: trio.Process | None = None
 
     @property
-    def left(self) -> int | None:
-        """With which exit code it has ended by itself, -9 for SIGKILL; None: it has not."""
+    def exit_code(self) -> int | None:
+        """With which it has ended by itself, -9 for SIGKILL; None: it has not."""
         return None if self._process is None else self._process.poll()
 
     async def ensure(self) -> bool:

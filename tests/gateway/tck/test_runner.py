@@ -64,7 +64,7 @@ class Own:
         return False
 
     @property
-    def left(self) -> int | None:
+    def exit_code(self) -> int | None:
         return None
 
     async def stop(self) -> None:
@@ -75,7 +75,7 @@ class Gone(Own):
     """A starter whose target was killed."""
 
     @property
-    def left(self) -> int | None:
+    def exit_code(self) -> int | None:
         return -9
 
 

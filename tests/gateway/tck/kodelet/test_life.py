@@ -23,9 +23,6 @@ At: TypeAlias = Callable[..., AbstractAsyncContextManager[Runner]]
 UNDER_WAY = 0.05
 """Real seconds in which nothing has happened: then nothing is under way."""
 
-ids = ("KODELET-R-401", "KODELET-R-402", "KODELET-C-401", "KODELET-C-402")
-MUTANTS: Mutants = [(id, Bend()) for id in ids]
-
 WRONG = (
     ("401", {"dead_after": 200.0, "ping_every": 30.0}, "it is up after"),
     ("401", {"dead_after": 20.0, "ping_every": 10.0}, "it has left after"),
@@ -33,6 +30,9 @@ WRONG = (
     ("402", {"dead_after": 200.0, "ping_every": 60.0}, "1 came"),
 )
 """Which requirement a peer with these settings breaks, and what is said of it."""
+
+MUTANTS: Mutants = [(f"KODELET-{side}-{number}", Bend()) for side in "RC" for number, *_ in WRONG]
+"""That these settings bend: no frame could."""
 
 
 @pytest.fixture(params=["R", "C"])
