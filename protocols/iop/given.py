@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -18,17 +17,14 @@ from fleetgate.protocols.deadlines import Deadlines
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.beside import records
-from fleetgate.protocols.iop.heard import ENDS, Tracked, hear, hear_delta, seq_of
+from fleetgate.protocols.iop.foreign import Foreign
+from fleetgate.protocols.iop.heard import Tracked, hear, hear_delta, seq_of
 from fleetgate.protocols.iop.names import RESERVED
 from fleetgate.protocols.iop.settings import EdgeSettings
 from fleetgate.protocols.iop.translate import wire_id
 
 _WORD: Final = "word "
 _OVER: Final = "over "
-
-_REMEMBERED: Final = 1024
-"""Runs that have ended or that are nobody's, whose further events are passed over in silence: a
-node has 256 at a time, and a few seconds' worth of them may be on the way."""
 
 _NO_WORD: Final = "the node is back, and said nothing more of the run; side effects are uncertain"
 
@@ -40,7 +36,8 @@ class GivenRuns:
         self._settings = settings
         self._deadlines = deadlines
         self._runs: dict[str, Tracked] = {}
-        self._past: OrderedDict[str, None] = OrderedDict()
+        self.foreign = Foreign()
+        """Runs that are none of them."""
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -80,7 +77,7 @@ class GivenRuns:
         id = event.run_id
         tracked = self._runs.get(id)
         if tracked is None:
-            return self._foreign(id, event)
+            return self.foreign.heard(event)
         self._deadlines.clear(_WORD + id)
         began, lossy, last = tracked.started, tracked.lossy, tracked.last
         events = hear(tracked, event)
@@ -116,16 +113,6 @@ class GivenRuns:
             of_run.append(one)
             taken += 1
         return Bulk(taken, heard) if taken else None
-
-    def _foreign(self, id: str, event: w.RunEvent) -> Steps:
-        """An event of a run that is not this node's, or not any more. A node that goes on with
-        one that was given up is told to stop."""
-        known = id in self._past
-        self._remember(id)
-        report = Report("iop_foreign_event", "of a run that this node does not have")
-        if known or not id or event.type in ENDS or len(id.encode()) > w.MAX_ID:
-            return NO_STEPS if known else (report,)
-        return (report, Send(codec.encode_edge(w.CancelRequest(run_id=id))))
 
     def refused(self, error: w.Error) -> Steps:
         """The node refuses something about a run, which its text begins with."""
@@ -171,13 +158,7 @@ class GivenRuns:
         del self._runs[id]
         self._deadlines.clear(_WORD + id)
         self._deadlines.clear(_OVER + id)
-        self._remember(id)
-
-    def _remember(self, id: str) -> None:
-        self._past[id] = None
-        self._past.move_to_end(id)
-        if len(self._past) > _REMEMBERED:
-            self._past.popitem(last=False)
+        self.foreign.remember(id)
 
 
 def _settled(tracked: Tracked, event: w.RunEvent) -> Iterator[Settle]:

@@ -12,7 +12,7 @@ from fleetgate.core.answers import Admission, Answer
 from fleetgate.core.commands import Order
 from fleetgate.core.errors import Refusal, Unavailable, UnsupportedInput
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
-from fleetgate.core.ids import RunId
+from fleetgate.core.ids import RunId, WorkerId
 from fleetgate.core.times import nanos
 from fleetgate.protocols.api import (
     NO_STEPS,
@@ -40,6 +40,7 @@ from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
 from fleetgate.protocols.iop.config import enabled_types, read_config
 from fleetgate.protocols.iop.errors import LONGEST, Refused, close_with, of_refusal
+from fleetgate.protocols.iop.foreign import Asked
 from fleetgate.protocols.iop.given import GivenRuns
 from fleetgate.protocols.iop.heard import TYPES, tracked_of
 from fleetgate.protocols.iop.pulse import BEAT, DEAD, Pulse
@@ -65,6 +66,7 @@ class EdgeConnection(BulkConnection):
         self._questions = Questions(settings, self._deadlines)
         self._config = w.NodeConfigPayload()
         self._node = ""
+        self._worker = WorkerId("")
         self._alias = ""
         self._free = settings.open_runs
         self._draining = False
@@ -200,6 +202,7 @@ class EdgeConnection(BulkConnection):
         grace = nanos(self._settings.reconnect_grace)
         enabled = enabled_types(self._config)
         info = to_worker(self._opening.link, node, self._alias, enabled, grace)
+        self._worker = info.id
         return (AnnounceWorker(info), Pause())
 
     def dismissed(self, reason: str, now: int) -> Steps:
@@ -214,6 +217,8 @@ class EdgeConnection(BulkConnection):
         return (Send(codec.encode_edge(refused)), close)
 
     def reply(self, reply_to: Any, answer: Answer, now: int) -> Steps:
+        if isinstance(reply_to, Asked):
+            return self._after(self._runs.foreign.described(reply_to, answer, self._worker), now)
         if not isinstance(answer, Admission):
             assert isinstance(answer, Refusal)
             refused = of_refusal(answer)

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.answers import Admission, Held
+from fleetgate.core.answers import Accepted, Admission, Held
 from fleetgate.core.commands import Order
-from fleetgate.core.errors import InstanceConflict, Unavailable, UnsupportedInput, WorkerFailed
+from fleetgate.core.errors import (
+    InstanceConflict,
+    RunNotFound,
+    Unavailable,
+    UnsupportedInput,
+    WorkerFailed,
+)
 from fleetgate.core.events import Outcome, Reason, RunFinished, RunState
 from fleetgate.core.ids import Epoch, OrderNumber, RunId, SessionId, WorkerId
 from fleetgate.core.run import Run
@@ -31,6 +37,7 @@ from fleetgate.protocols.api import (
     Respond,
     Resume,
     Settle,
+    Submit,
     Wake,
     WithdrawWorker,
     WorkerReady,
@@ -38,6 +45,7 @@ from fleetgate.protocols.api import (
 from fleetgate.protocols.bulk import Bulk, BulkConnection
 from fleetgate.protocols.iop import codec
 from fleetgate.protocols.iop import wire as w
+from fleetgate.protocols.iop.foreign import Asked
 from fleetgate.protocols.iop.given import _NO_WORD
 from fleetgate.protocols.iop.names import BODY, KIND, SEQ, STREAM
 from fleetgate.protocols.iop.settings import EdgeSettings, NodeSettings
@@ -355,16 +363,63 @@ def test_a_node_has_no_more_runs_than_it_may() -> None:
         )
 
 
+FOREIGN = Report("iop_foreign_event", "of a run that this node does not have")
+
+
+def asked(play: Playbook, event: w.RunEvent) -> Asked:
+    """What the core is asked about an event."""
+    run = RunId(event.run_id)
+    question = Asked(run, event.type == "complete")
+    play.receive(event).expect(Submit(c.DescribeRun(run), question))
+    return question
+
+
 def test_events_of_a_run_that_is_not_the_nodes_are_dropped_and_it_is_told_once() -> None:
     with edge() as play:
         admit(play)
-        report = Report("iop_foreign_event", "of a run that this node does not have")
-        play.receive(w.RunEvent("other/1", "delta", "x")).expect(
-            report, Sent(w.CancelRequest("other/1"))
-        )
+        goes_on = asked(play, w.RunEvent("other/1", "delta", "x"))
         play.receive(w.RunEvent("other/1", "delta", "y"))
-        play.receive(w.RunEvent("other/2", "complete")).expect(report)
-        play.receive(w.RunEvent("", "delta")).expect(report)
+        nobody = RunNotFound("no run has the id other/1")
+        play.reply(goes_on, nobody).expect(FOREIGN, Sent(w.CancelRequest("other/1")))
+        play.receive(w.RunEvent("other/1", "delta", "z"))
+        over = asked(play, w.RunEvent("other/2", "complete"))
+        play.reply(over, nobody).expect(FOREIGN)
+        play.receive(w.RunEvent("", "delta")).expect(FOREIGN)
+
+
+def past(worker: str, state: RunState) -> Accepted:
+    """The core's answer about a run of this worker."""
+    origin = c.Origin("gui", "r1")
+    run = Run(RunId("gui/r1"), c.RunSpec(c.Prompt("hi")), origin, 0, state=state)
+    run = attrs.evolve(run, worker=WorkerId(worker))
+    return Accepted(run, run)
+
+
+def test_a_node_that_is_back_may_tell_again_how_its_runs_have_ended() -> None:
+    """The gateway may have been started anew meanwhile: only the journal knows them."""
+    with edge() as play:
+        admit(play)
+        over = asked(play, w.RunEvent("gui/r1", "complete"))
+        play.reply(over, past("nodes/n1", RunState.SUCCEEDED))
+        play.receive(w.RunEvent("gui/r1", "complete"))
+
+
+def test_a_node_that_goes_on_with_a_run_that_has_ended_is_told_to_stop() -> None:
+    with edge() as play:
+        admit(play)
+        goes_on = asked(play, w.RunEvent("gui/r1", "start"))
+        play.reply(goes_on, past("nodes/n1", RunState.LOST)).expect(Sent(w.CancelRequest("gui/r1")))
+
+
+@pytest.mark.parametrize(
+    ("worker", "state"),
+    [("nodes/n2", RunState.SUCCEEDED), ("nodes/n1", RunState.RUNNING)],
+)
+def test_the_end_of_somebody_elses_run_is_a_foreign_event(worker: str, state: RunState) -> None:
+    with edge() as play:
+        admit(play)
+        over = asked(play, w.RunEvent("gui/r1", "complete"))
+        play.reply(over, past(worker, state)).expect(FOREIGN)
 
 
 def test_events_after_the_end_are_dropped() -> None:
@@ -376,13 +431,13 @@ def test_events_after_the_end_are_dropped() -> None:
         play.receive(w.RunEvent("gui/r1", "complete"))
 
 
-@pytest.mark.limit("protocols/iop/given._REMEMBERED")
+@pytest.mark.limit("protocols/iop/foreign._REMEMBERED")
 def test_many_ended_runs_are_not_remembered_for_ever() -> None:
     with edge() as play:
         admit(play)
         for number in range(1100):
             play.receive(w.RunEvent(f"x/{number}", "complete")).take()
-        assert len(play.connection._runs._past) == 1024
+        assert len(play.connection._runs.foreign._past) == 1024
 
 
 def test_what_no_event_of_the_core_holds_is_reported_once() -> None:
