@@ -33,6 +33,9 @@ _ELSEWHERE: Final = {
 _SETTLING: Final = (["fake"], ["serve"])
 """Commands that go on, and call `release` or `settle` once they are loaded."""
 
+_LEADING: Final = ("--admin", "--config", "--json")
+"""Options that may stand before the command."""
+
 _COMMANDS: Final = "fleetgate.gateway.commands."
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a disk says to who writes to it: a file that is no `filename`'s is standard output."""
@@ -49,7 +52,7 @@ Commands: TypeAlias = Any
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _ordered(sys.argv[1:] if argv is None else argv)
     if argv is None:
         replace_closed()
         if words[:1] in _SETTLING:
@@ -64,6 +67,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     name, _, function = arguments.does.partition(":")
     does = getattr(import_module(_COMMANDS + name), function)
     return _guarded(lambda: int(does(arguments)))
+
+
+def _ordered(given: Sequence[str]) -> list[str]:
+    """The words with the command first: options of most commands may stand before it, too."""
+    words = list(given)
+    before: list[str] = []
+    while words and words[0].partition("=")[0] in _LEADING:
+        size = 1 if "=" in words[0] or words[0] == "--json" else 2
+        before += words[:size]
+        words = words[size:]
+    return [*words[:1], *before, *words[1:]]
 
 
 def replace_closed() -> None:

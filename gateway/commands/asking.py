@@ -13,6 +13,7 @@ import trio
 from fleetgate.gateway.admin.client import AdminClient, AdminError, Unreachable
 from fleetgate.gateway.commands import exits
 from fleetgate.gateway.groups import unwrapped
+from fleetgate.gateway.places import place_of
 from fleetgate.gateway.printable import printable
 
 ADMIN_VARIABLE: Final = "GATEWAY_ADMIN"
@@ -28,14 +29,20 @@ def find_admin(arguments: Namespace, environment: Mapping[str, str]) -> str:
     Raises: `UsageError`.
     """
     if arguments.admin:
-        return str(arguments.admin)
+        return _checked("--admin", str(arguments.admin))
     if arguments.config:
         return _of_config(arguments.config)
     if found := environment.get(ADMIN_VARIABLE):
-        return found
+        return _checked(ADMIN_VARIABLE, found)
     raise UsageError(
         f"which gateway? Say --admin ADDRESS or --config FILE, or set {ADMIN_VARIABLE}"
     )
+
+
+def _checked(where: str, address: str) -> str:
+    if place_of(address) is None:
+        raise UsageError(f"{where}: {address!r} is no address; use unix:PATH or 127.0.0.1:PORT")
+    return address
 
 
 def _of_config(path: str) -> str:

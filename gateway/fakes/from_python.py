@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, cast
@@ -64,10 +65,13 @@ def make_peer(name: str, options: Mapping[str, Any]) -> Peer:
             raise BadOption(f"{key}: {name} has no such option; {nearest(key, known)}")
     script = used.get("script")
     rules = None if isinstance(script, str | os.PathLike) else used.pop("script", None)
-    arguments = parser.parse_args(list(_words(used)))
-    if rules is not None:
-        arguments.script = script_of_rules(rules)
-    peer: Peer = module.make(arguments)
+    try:
+        arguments = parser.parse_args(list(_words(used)))
+        if rules is not None:
+            arguments.script = script_of_rules(rules)
+        peer: Peer = module.make(arguments)
+    except BadOption as error:
+        raise type(error)(_by_keyword(str(error), known)) from None
     return attrs.evolve(peer, around=attrs.evolve(peer.around, frames=True))
 
 
@@ -76,6 +80,16 @@ def keywords(parser: Parser) -> list[str]:
     options = [option for action in parser.actions for option in action.option_strings]
     words = [option[2:].replace("-", "_") for option in options if option.startswith("--")]
     return [word for word in words if word not in OTHERWISE]
+
+
+def _by_keyword(said: str, known: Sequence[str]) -> str:
+    """What is wrong, with the keywords that were written in place of the command line's options."""
+
+    def named(option: re.Match[str]) -> str:
+        key = option[1].replace("-", "_")
+        return key if key in known else option[0]
+
+    return re.sub(r"--([a-z][a-z-]*)", named, said)
 
 
 def script_of_rules(rules: Rules | Script) -> Script:

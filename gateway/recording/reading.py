@@ -152,6 +152,8 @@ def _items(path: str, lines: list[bytes]) -> Iterator[Item]:
     for number, line in enumerate(lines[1:], 2):
         last = number == len(lines)
         value = form.read_line(line)
+        if last and not line:
+            raise _Cut(f"is cut off behind line {number - 1}: it has no last line", found)
         if value is None:
             if last:
                 raise _Cut(f"ends in the middle, at line {number}", found)
@@ -170,7 +172,7 @@ def _items(path: str, lines: list[bytes]) -> Iterator[Item]:
         item = _item(path, number, value)
         if item is not None:
             found.append(item)
-    raise _Cut("is cut off: it has no last line", found)
+    raise _Cut("is cut off behind line 1: it has no last line", found)
 
 
 def _item(path: str, number: int, value: dict[str, Any]) -> Item | None:

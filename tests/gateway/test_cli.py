@@ -147,6 +147,26 @@ def test_a_full_disk_behind_the_output_is_said(tmp_path: Path, option: str) -> N
     assert ended.stderr == "gateway: standard output cannot be written: File too large\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--admin", "unix:/nobody/here", "status", "--json"],
+        ["--admin=unix:/nobody/here", "status"],
+        ["--json", "--admin", "unix:/nobody/here", "tail", "r"],
+    ],
+)
+def test_options_may_stand_before_the_command(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 3
+    assert "no gateway answers at unix:/nobody/here" in capsys.readouterr().err
+
+
+def test_an_option_alone_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--admin", "unix:/x"]) == 2
+    assert "usage: gateway" in capsys.readouterr().err
+
+
 def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(_: object) -> int:
         raise KeyboardInterrupt

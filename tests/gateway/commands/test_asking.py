@@ -28,6 +28,13 @@ def test_without_any_of_them_it_says_what_to_write() -> None:
         find_admin(Namespace(admin=None, config=None), {})
 
 
+def test_what_is_no_address_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="--admin: 'foo' is no address; use unix:PATH or"):
+        find_admin(Namespace(admin="foo", config=None), {})
+    with pytest.raises(UsageError, match="GATEWAY_ADMIN: 'foo' is no address"):
+        find_admin(Namespace(admin=None, config=None), {"GATEWAY_ADMIN": "foo"})
+
+
 def test_a_config_that_cannot_be_read_is_said_with_its_line(tmp_path: Path) -> None:
     config = tmp_path / "gw.toml"
     config.write_text("[gateway]\n")

@@ -45,7 +45,7 @@ def test_each_form_of_an_option_reaches_the_fake(tmp_path: Path) -> None:
         ("agency-client", {}, "required: --socket"),
         ("agency-client", {"socket": "s", "sead": 1}, "sead: .* did you mean seed?"),
         ("agency-client", {"socket": "s", "frames": True}, "frames: agency-client has no such"),
-        ("agency-client", {"socket": "s", "seed": "x"}, "--seed: invalid int value"),
+        ("agency-client", {"socket": "s", "seed": "x"}, "argument seed: invalid int value"),
         ("agency-client", {"socket": "s", "fault": ["dropafter=1"]}, "did you mean drop_after?"),
         ("agency-client", {"socket": "s", "set": {"nothing": 1}}, "no setting has this name"),
         ("agency-daemon", {"socket": "s", "script": [{"match": "("}]}, r"when\[1\]"),
@@ -60,6 +60,19 @@ def test_each_form_of_an_option_reaches_the_fake(tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_said(name: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(BadOption, match=said):
         make_peer(name, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"set": {"hello_timout": 3}}, "set hello_timout: "),
+        ({"listen": "memory"}, "listen: 'memory' is no address"),
+    ],
+)
+def test_what_is_wrong_is_said_of_the_keyword(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadOption) as caught:
+        make_peer("rvbox-server", options)
+    assert str(caught.value).startswith(said)
 
 
 def test_a_script_is_made_of_rules() -> None:

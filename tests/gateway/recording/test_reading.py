@@ -84,8 +84,13 @@ def test_one_that_is_cut_off_says_so_and_its_whole_lines_can_be_had(
 
 def test_one_without_an_end_or_with_a_gap_is_cut_off(tmp_path: Path) -> None:
     path = written(tmp_path / "r", HEADER, LINK, FRAME)
-    with pytest.raises(CutOff, match="ends in the middle, at line 4"):
+    with pytest.raises(CutOff, match="is cut off behind line 3: it has no last line"):
         read_recording(path)
+    whole = Path(path).read_bytes()
+    for size in (1, 5):  # a last line that is whole but for its newline, and one that is not
+        Path(path).write_bytes(whole[:-size])
+        with pytest.raises(CutOff, match="ends in the middle, at line 3"):
+            read_recording(path)
     path = written(tmp_path / "r", HEADER, LINK, form.lost(7, 3), FRAME, END)
     with pytest.raises(CutOff, match="has a gap at line 3"):
         read_recording(path)
