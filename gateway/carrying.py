@@ -11,7 +11,15 @@ from fleetgate.gateway.config_entries import Entry, Grant
 from fleetgate.gateway.places import is_literal
 from fleetgate.gateway.tokens import Tokens
 from fleetgate.protocols.carriage import Carriage, GrpcUse, WebSocketUse
-from fleetgate.transports.api import GrpcMethod, GrpcOptions, Opening, Options, Rejection
+from fleetgate.transports.address import DEFAULT_PORTS, GRPC, parse_address
+from fleetgate.transports.api import (
+    AddressError,
+    GrpcMethod,
+    GrpcOptions,
+    Opening,
+    Options,
+    Rejection,
+)
 
 UNAUTHORIZED: Final = 401
 UNAVAILABLE: Final = 503
@@ -50,6 +58,33 @@ def options_of(entry: Entry, carriage: Carriage, gatekeeper: Gatekeeper | None =
             entry, socket, _authorize(entry, socket, carriage.in_band, gatekeeper)
         ),
     )
+
+
+def check_carried(entry: Entry, carriage: Carriage) -> None:
+    """Whether an entry's protocol is carried over what its address is of.
+
+    Raises: `AddressError`, with what carries it.
+    """
+    scheme = parse_address(entry.address).scheme
+    kind, carried = _kind(scheme, carriage)
+    if not carried:
+        raise AddressError(f"{entry.protocol} is not carried over {kind}; use {_ways(carriage)}")
+
+
+def _kind(scheme: str, carriage: Carriage) -> tuple[str, bool]:
+    """What a scheme is of, and whether the protocol is carried so."""
+    if scheme in DEFAULT_PORTS:
+        return "WebSocket", carriage.websocket is not None
+    if scheme in GRPC:
+        return "gRPC", carriage.grpc is not None
+    return "a stream of bytes", carriage.stream is not None
+
+
+def _ways(carriage: Carriage) -> str:
+    ways = ["unix:", "tcp:", "tls:"] if carriage.stream is not None else []
+    ways += ["ws:", "wss:"] if carriage.websocket is not None else []
+    ways += ["grpc:", "grpcs:"] if carriage.grpc is not None else []
+    return f"{', '.join(ways[:-1])} or {ways[-1]}"
 
 
 def _grpc(use: GrpcUse | None) -> GrpcOptions | None:

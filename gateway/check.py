@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from fleetgate.core.routing import ANY_LINK
-from fleetgate.gateway.carrying import options_of
+from fleetgate.gateway.carrying import check_carried, options_of
 from fleetgate.gateway.config import Config, ConfigError, Problem, load
 from fleetgate.gateway.config_entries import Entry, SecretUnreadable
 from fleetgate.gateway.config_files import irregular
@@ -155,7 +155,8 @@ def _unfit(directory: FilePath) -> str | None:
 
 def _check_entry(entry: Entry, adapter: Adapter) -> None:
     carriage = entry.side(adapter).carriage(entry.settings)
-    _check_carried(entry, carriage)
+    check_carried(entry, carriage)
+    _check_shown(entry, carriage)
     _check_files(entry.tls)
     address = check_address(entry.address, options_of(entry, carriage), entry.listens)
     if entry.listens and address.scheme == "unix":
@@ -172,30 +173,11 @@ def _check_files(tls: TlsFiles | None) -> None:
             raise AddressError(f"the TLS {what} {path} cannot be read: {reason}")
 
 
-def _check_carried(entry: Entry, carriage: Carriage) -> None:
+def _check_shown(entry: Entry, carriage: Carriage) -> None:
     scheme = entry.address.partition(":")[0]
-    kind, carried = _kind(scheme, carriage)
-    if not carried:
-        raise AddressError(f"{entry.protocol} is not carried over {kind}; use {_ways(carriage)}")
     heads = scheme in (*DEFAULT_PORTS, *GRPC)
     if not heads and not carriage.in_band and (entry.token or entry.tokens):
         raise AddressError(f"tokens are shown in headers, of WebSocket or gRPC; {scheme}: has none")
-
-
-def _kind(scheme: str, carriage: Carriage) -> tuple[str, bool]:
-    """What a scheme is of, and whether the protocol is carried so."""
-    if scheme in DEFAULT_PORTS:
-        return "WebSocket", carriage.websocket is not None
-    if scheme in GRPC:
-        return "gRPC", carriage.grpc is not None
-    return "a stream of bytes", carriage.stream is not None
-
-
-def _ways(carriage: Carriage) -> str:
-    ways = ["unix:", "tcp:", "tls:"] if carriage.stream is not None else []
-    ways += ["ws:", "wss:"] if carriage.websocket is not None else []
-    ways += ["grpc:", "grpcs:"] if carriage.grpc is not None else []
-    return f"{', '.join(ways[:-1])} or {ways[-1]}"
 
 
 def _problem(config: Config, key: str, message: str) -> Problem:

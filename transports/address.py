@@ -24,6 +24,9 @@ FORMS: Final = {
 }
 """Each scheme with the form that is wanted."""
 
+WITHIN: Final = ("stdio", "memory")
+"""What leads to whoever started this process, or stays within it: for tests and other code."""
+
 DEFAULT_PORTS: Final = {"ws": 80, "wss": 443}
 
 GRPC: Final = ("grpc", "grpcs")
@@ -61,9 +64,7 @@ def parse_address(text: str) -> Address:
     """
     scheme, colon, rest = text.partition(":")
     if not colon or scheme not in FORMS:
-        raise AddressError(
-            f"{_shown(text)} is no address: wanted one of {', '.join(FORMS.values())}"
-        )
+        raise _no_address(text)
     if _CONTROL.search(text) or (" " in text and scheme != "unix"):
         raise _unwanted(text, scheme, "it holds a space or a control character")
     if scheme == "stdio":
@@ -81,6 +82,20 @@ def parse_address(text: str) -> Address:
             raise _unwanted(text, scheme, "one path follows the colon")
         return Address(scheme, path=rest)
     return _parse_network(text, scheme)
+
+
+def check_reached(text: str) -> None:
+    """Whether an address is one at which other processes are met.
+
+    Raises: `AddressError`.
+    """
+    if parse_address(text).scheme in WITHIN:
+        raise _no_address(text)
+
+
+def _no_address(text: str) -> AddressError:
+    forms = ", ".join(form for scheme, form in FORMS.items() if scheme not in WITHIN)
+    return AddressError(f"{_shown(text)} is no address: wanted one of {forms}")
 
 
 def _parse_network(text: str, scheme: str) -> Address:

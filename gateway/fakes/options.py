@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TypeVar
 import attrs
 
 from fleetgate.core.worker import InputKind
-from fleetgate.gateway.carrying import options_of
+from fleetgate.gateway.carrying import check_carried, options_of
 from fleetgate.gateway.command_line import count, near
 from fleetgate.gateway.config import ConfigError
 from fleetgate.gateway.config_entries import Entry, Grant, Secret, SecretUnreadable
@@ -199,7 +199,9 @@ def check_entry(option: str, entry: Entry) -> None:
     """
     side = entry.side(builtin_adapter(entry.protocol))
     try:
-        options = options_of(entry, side.carriage(entry.settings))
+        carriage = side.carriage(entry.settings)
+        check_carried(entry, carriage)
+        options = options_of(entry, carriage)
         check_address(entry.address, options, listener=entry.listens)
     except PathTooLong as error:
         raise CannotBeHad(f"{option}: {error}") from None

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import attrs
 import trio
 
-from fleetgate.gateway.carrying import options_of
+from fleetgate.gateway.carrying import check_carried, options_of
 from fleetgate.gateway.config_entries import Entry, Secret
 from fleetgate.gateway.recording.reading import LinkUp
 from fleetgate.gateway.recording.replay import Open
@@ -54,9 +54,11 @@ def entry_of(adapter: Adapter, side: Speaker, place: Place) -> Entry:
 def carried(adapter: Adapter, entry: Entry) -> Options:
     """How its frames are carried. Over gRPC with the calls of both sides: a recording may have any.
 
-    Raises: `SecretUnreadable`.
+    Raises: `AddressError` for a place that carries none; `SecretUnreadable`.
     """
-    options = options_of(entry, entry.side(adapter).carriage(entry.settings))
+    carriage = entry.side(adapter).carriage(entry.settings)
+    check_carried(entry, carriage)
+    options = options_of(entry, carriage)
     if options.grpc is None:
         return options
     calls: dict[str, GrpcMethod] = {}

@@ -23,7 +23,7 @@ from fleetgate.transports.api import (
     Options,
     PeerClosed,
 )
-from fleetgate.transports.open import open_dialer, open_listener
+from fleetgate.transports.open import check_address, open_dialer, open_listener
 
 DISAGREED: Final = 1002
 """How a link ends whose halves have agreed to different things."""
@@ -52,6 +52,8 @@ class Between:
         # A listener plays the side that is dialled; only its carriage matters here.
         part = other(self._adapter.showing.dials(""))
         options = carried(self._adapter, entry_of(self._adapter, part, here))
+        there = carried(self._adapter, entry_of(self._adapter, other(part), self._there))
+        check_address(self._there.address, there, listener=False)
         async with open_listener(here.address, options) as listener:
             bound(listener.addresses[0])
             await listener.serve(self._carry)

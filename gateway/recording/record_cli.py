@@ -21,6 +21,7 @@ from fleetgate.gateway.recording.record import Between
 from fleetgate.gateway.recording.recorder import open_recorder
 from fleetgate.gateway.registry import adapters
 from fleetgate.gateway.render import encode
+from fleetgate.transports.address import check_reached
 
 CANNOT_RECORD: Final = 1
 """It could not start, or what it should have written is incomplete."""
@@ -59,6 +60,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 async def _record(arguments: argparse.Namespace) -> int:
+    check_reached(arguments.listen)
+    check_reached(arguments.connect)
     known, clock = adapters(), Clock()
     adapter = known[arguments.protocol]
     versions = {adapter.name: adapter.showing.version}

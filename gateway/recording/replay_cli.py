@@ -19,6 +19,7 @@ from fleetgate.gateway.recording.options import BAD, OK, add_tls, run_work, tls_
 from fleetgate.gateway.recording.playing import Wanted, play, read_part
 from fleetgate.gateway.recording.replay import PATIENCE, Played
 from fleetgate.gateway.render import encode
+from fleetgate.transports.address import check_reached
 
 DIFFERS: Final = 1
 UNREACHABLE: Final = 3
@@ -90,6 +91,7 @@ async def _play(arguments: argparse.Namespace) -> int:
         )
         return BAD
     address = arguments.listen if listens else arguments.connect
+    check_reached(address)
     token = None if arguments.token is None or listens else GivenToken(value=arguments.token)
     place = Place(address, listens, tls_of(arguments, address), token)
     say = partial(_say, arguments.json)

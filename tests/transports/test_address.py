@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetgate.transports.address import FORMS, Address, parse_address
+from fleetgate.transports.address import FORMS, Address, check_reached, parse_address
 from fleetgate.transports.api import AddressError
 
 GOOD = [
@@ -104,3 +104,10 @@ def test_any_text_is_an_address_or_an_address_error(scheme: str, rest: str) -> N
         except AddressError:
             continue
         assert parse_address(str(address)) == address
+
+
+@pytest.mark.parametrize("text", ["stdio:", "memory:a", "nothing"])
+def test_where_no_other_process_is_met_is_no_address_there(text: str) -> None:
+    with pytest.raises(AddressError, match=f"'{text}' is no address: wanted one of unix:.*PORT$"):
+        check_reached(text)
+    check_reached("unix:/run/s")

@@ -97,6 +97,10 @@ def test_a_socket_whose_path_is_too_long_cannot_be_had_and_is_exit_code_1(
     [
         (["rvbox-client", "--connect", "http://x"], "--connect: 'http://x' is no address: wanted"),
         (["rvbox-client", "--connect", "ws://h:0/a"], "port 0 is for listening"),
+        (
+            ["rvbox-client", "--connect", "grpc://h:1"],
+            "--connect: rvbox is not carried over gRPC; use unix:, tcp:, tls:, ws: or wss:",
+        ),
         (["agency-client", "--socket", "a\nb"], "a control character"),
     ],
 )

@@ -81,9 +81,38 @@ def test_a_bad_command_line_is_said(
 def test_a_file_that_cannot_be_written_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--listen", "memory:a", "--connect", "memory:b", "--protocol", "agency")
+    words = ("--listen", "tcp://127.0.0.1:0", "--connect", "tcp://h:1", "--protocol", "agency")
     assert run([str(tmp_path), *words]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("protocol", "listen", "connect", "said"),
+    [
+        ("rvbox", "ws://127.0.0.1:0/a", "grpc://h:1", "rvbox is not carried over gRPC; use unix:"),
+        ("rvbox", "grpc://127.0.0.1:0", "ws://h:1/a", "rvbox is not carried over gRPC; use unix:"),
+        ("agency", "grpc://127.0.0.1:0", "unix:/s", "agency is not carried over gRPC; use unix:"),
+        ("kodelet", "unix:/tmp/d/s", "ws://h:1/a", "kodelet is not carried over a stream of by"),
+        ("agency", "stdio:", "memory:a", "'stdio:' is no address: wanted one of unix:"),
+        ("agency", "tcp://127.0.0.1:0", "memory:a", "'memory:a' is no address: wanted one of"),
+        ("agency", "tcp://127.0.0.1:0", "tcp://h:0", "port 0 is for listening"),
+    ],
+)
+def test_where_it_cannot_stand_is_said_before_it_stands_there(
+    protocol: str,
+    listen: str,
+    connect: str,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    where = ["--listen", listen, "--connect", connect]
+    assert run([str(tmp_path / "r"), *where, "--protocol", protocol]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert "methods" not in told.err
+    assert "stdio:," not in told.err
+    assert told.out == ""
 
 
 def test_the_page_has_every_option() -> None:
