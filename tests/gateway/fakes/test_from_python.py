@@ -42,7 +42,7 @@ def test_each_form_of_an_option_reaches_the_fake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("agency-client", {}, "required: --socket"),
+        ("agency-client", {}, "required: socket"),
         ("agency-client", {"socket": "s", "sead": 1}, "sead: .* did you mean seed?"),
         ("agency-client", {"socket": "s", "frames": True}, "frames: agency-client has no such"),
         ("agency-client", {"socket": "s", "seed": "x"}, "argument seed: invalid int value"),
@@ -65,7 +65,7 @@ def test_what_makes_no_sense_is_said(name: str, options: dict[str, Any], said: s
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"set": {"hello_timout": 3}}, "set hello_timout: "),
+        ({"listen": "ws://127.0.0.1:0/a", "set": {"hello_timout": 3}}, "set hello_timout: "),
         ({"listen": "memory"}, "listen: 'memory' is no address"),
     ],
 )
