@@ -269,14 +269,14 @@ class Hub:
         events: Sequence[Event],
         native_seq: int | None = None,
     ) -> bool:
-        """As `record_all`, of one run. Answers whether the run is this worker's; of another's
-        nothing is recorded. Raises: `Fenced`."""
+        """As `record_all`, of one run. Answers whether it is this worker's, or was until the hub
+        ended it; of no other anything is recorded. Raises: `Fenced`."""
         return not self.record_all(worker, epoch, ((run, ((events, native_seq, None),)),))
 
     def record_all(
         self, worker: WorkerId, epoch: Epoch, reports: Sequence[Report]
     ) -> Sequence[RunId]:
-        """Take a worker's reports; answers the runs that are not its. See `Receiver.record`."""
+        """Take a worker's reports. See `Receiver.record`."""
         return self._receiver.record(worker, epoch, reports)
 
     def settle(
