@@ -36,7 +36,7 @@ from fleetgate.transports.grpc_server import GrpcListener, served
 from fleetgate.transports.grpc_services import own_services
 from fleetgate.transports.renewal import Renewal
 from fleetgate.transports.tcp import bound, connect, reason, within_deadline
-from fleetgate.transports.tls import dialling_context, identities, server_context
+from fleetgate.transports.tls import dialling_context, found, identities, server_context
 
 ALPN: Final = ["h2"]
 
@@ -137,10 +137,11 @@ class GrpcDialer(Dialer):
             text = f"the certificate does not hold: {error.verify_message}"
             raise DialRefused(f"no TLS handshake with {self._target}: {text}") from error
         except OSError as error:
-            raise DialFailed(f"no TLS handshake with {self._target}: {_words(error)}") from error
+            raise DialFailed(f"no TLS handshake with {self._target}: {found(error)}") from error
         await either(connection.ready, connection.lost)
         if connection.lost.is_set():
-            raise DialFailed(f"no gRPC at {self._target}: {connection.why}")
+            hint = "" if context else "; where TLS is spoken, the address begins with grpcs:"
+            raise DialFailed(f"no gRPC at {self._target}: {connection.why}{hint}")
 
     async def _hear_refusal(self, connection: ClientConnection, link: DialledLink) -> None:
         """A server that refuses a call does so at once, mostly: wait as long as one ping takes."""
@@ -150,9 +151,3 @@ class GrpcDialer(Dialer):
             raise DialFailed(f"no gRPC at {self._target}: {connection.why}")
         if end is not None and end.text is not None and link.statistics().frames_in == 0:
             raise DialRefused(f"{self._target}: {end.text}", end.code, final=end.final)
-
-
-def _words(error: OSError) -> str:
-    if isinstance(error, ssl.SSLError) and error.reason:
-        return error.reason.lower().replace("_", " ")
-    return reason(error) or type(error).__name__

@@ -39,7 +39,7 @@ from fleetgate.transports.grpc_status import (
 from fleetgate.transports.renewal import Renewal
 from fleetgate.transports.serving import log_report, serve_link
 from fleetgate.transports.tcp import peer_of
-from fleetgate.transports.tls import expiry, identities
+from fleetgate.transports.tls import expiry, found, identities
 from fleetgate.transports.upgrade import refusal
 
 QUIET: Final = 60.0
@@ -84,7 +84,7 @@ class ServerConnection(GrpcConnection):
         """Those of them whose route is open: whoever asks was not asked who it is."""
         self.asked = False
         """A call came since this was last looked at."""
-        self._peer = peer
+        self.peer = peer
         self._options = options
         self._routes = routes
         self._start = start
@@ -122,7 +122,7 @@ class ServerConnection(GrpcConnection):
             self._refuse(stream_id, INTERNAL, "grpc-timeout cannot be read")
             return
         opening = Opening(
-            self._peer,
+            self.peer,
             path,
             metadata_of(headers),
             identities(self.certificate),
@@ -303,6 +303,9 @@ class GrpcListener(Listener):
                         connection.retire()
                     return True
                 reason = LinkBroken(connection.why)
+        except OSError as error:
+            kind = "handshake" if self._renewal is None else "TLS handshake"
+            reason = LinkBroken(f"no {kind} with {connection.peer}: {found(error)}")
         except Exception as error:
             # Whatever a stranger can make us raise here ends the stranger's stream only.
             reason = error

@@ -26,7 +26,7 @@ from fleetgate.transports.api import (
 from fleetgate.transports.framing import make_framer
 from fleetgate.transports.renewal import Renewal
 from fleetgate.transports.stream import StreamLink, lost
-from fleetgate.transports.tcp import bind, connect, peer_of, within_deadline
+from fleetgate.transports.tcp import bind, connect, peer_of, reason, within_deadline
 
 _MISMATCH: Final = "KEY_VALUES_MISMATCH"
 _IGNORE_CUTS: Final = getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
@@ -268,6 +268,13 @@ def tls_reason(error: BaseException) -> str:
     if isinstance(cause, ssl.SSLError) and cause.reason:
         return cause.reason.lower().replace("_", " ")
     return lost(error)
+
+
+def found(error: OSError) -> str:
+    """The same, of an error that stands for itself."""
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason.lower().replace("_", " ")
+    return reason(error) or type(error).__name__
 
 
 def described(secure: SecureStream, opening: Opening) -> Opening:

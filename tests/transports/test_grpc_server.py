@@ -537,7 +537,7 @@ async def test_tls_and_none_do_not_mix(certificates, strangers) -> None:
     dialling = attrs.evolve(talking(), tls=certificates.dialling())
     async with serving(echo, listening) as url:
         async with open_dialer(url.replace("grpcs:", "grpc:"), talking()) as dialer:
-            with pytest.raises(DialFailed):
+            with pytest.raises(DialFailed, match="where TLS is spoken, the address begins with gr"):
                 await dialer.dial()
         wrong = attrs.evolve(talking(), tls=strangers.dialling())
         async with open_dialer(url, wrong) as dialer:
@@ -546,6 +546,9 @@ async def test_tls_and_none_do_not_mix(certificates, strangers) -> None:
         assert await echoes(url, dialling)
         await reports.wait(2)
     assert [what for what, _ in reports.all] == ["handshake_failed"] * 2
+    said = [str(text) for _, text in reports.all]
+    assert all(text.startswith("no TLS handshake with 127.0.0.1:") for text in said)
+    assert {text.rpartition(": ")[2] for text in said} >= {"tlsv1 alert unknown ca"}
     async with serving(echo) as url:
         async with open_dialer(url.replace("grpc:", "grpcs:"), dialling) as dialer:
             with pytest.raises(DialFailed, match="no TLS handshake"):
