@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from fleetgate import __version__
 from fleetgate.gateway.command_line import Intermixed, Roomy, count, near, own_name, seconds
+from fleetgate.gateway.groups import unwrapped
 from fleetgate.gateway.heap import hold
 from fleetgate.gateway.printable import printable
 
@@ -110,14 +111,15 @@ def _guarded(command: Callable[[], int]) -> int:
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        _drop_output()  # whoever read us is gone
-        return FAILED
-    except OSError as error:
-        if error.filename is not None or error.errno not in _FULL:
+    except (OSError, BaseExceptionGroup) as error:
+        inner = unwrapped(error)  # what prints may do so in a nursery
+        if isinstance(inner, BrokenPipeError):
+            _drop_output()  # whoever read us is gone
+            return FAILED
+        if not isinstance(inner, OSError) or inner.filename or inner.errno not in _FULL:
             raise
         _drop_output()
-        why = printable(str(error.strerror))
+        why = printable(str(inner.strerror))
         sys.stderr.write(f"gateway: standard output cannot be written: {why}\n")
         return FAILED
 

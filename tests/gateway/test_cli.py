@@ -133,16 +133,26 @@ def test_a_reader_that_is_gone_is_no_traceback(tmp_path: object) -> None:
     assert ended.stderr == ""
 
 
+RECORDING = Path(__file__).parents[1] / "transcripts" / "agency.jsonl"
+
+
 @pytest.mark.parametrize("option", ["", "-u"])
-def test_a_full_disk_behind_the_output_is_said(tmp_path: Path, option: str) -> None:
-    """At the write, or where all was small enough to wait for the end."""
+@pytest.mark.parametrize(
+    "words",
+    [["version"], ["replay", str(RECORDING), "--as", "daemon", "--listen", "unix:d/s", "--json"]],
+)
+def test_a_full_disk_behind_the_output_is_said(
+    tmp_path: Path, option: str, words: list[str]
+) -> None:
+    """At the write, which may be in a nursery, or where all was small enough to wait for the
+    end."""
     code = (
         "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
         f"os.dup2(os.open({str(tmp_path / 'out')!r}, os.O_WRONLY | os.O_CREAT), 1); "
-        "from fleetgate.gateway.cli import main; sys.exit(main(['version']))"
+        f"from fleetgate.gateway.cli import main; sys.exit(main({words!r}))"
     )
     argv = [sys.executable, *filter(None, [option]), "-c", code]
-    ended = subprocess.run(argv, stderr=subprocess.PIPE, text=True, check=False)
+    ended = subprocess.run(argv, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
     assert ended.returncode == 1
     assert ended.stderr == "gateway: standard output cannot be written: File too large\n"
 
