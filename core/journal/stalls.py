@@ -60,8 +60,18 @@ class Stalls:
             since = self._since
             known = trio.current_time() if since is None else since
             await trio.sleep_until(known + HUNG_AFTER - LOOK_AGAIN)
-            await trio.sleep(LOOK_AGAIN)
+            await _look_again()
             if since is not None and self._since == since:
                 self._hangs = True
                 tell()
                 await trio.sleep(HUNG_AFTER)
+
+
+async def _look_again() -> None:
+    """Wait `LOOK_AGAIN`, and again for as often as that takes far longer: then the process stood
+    still in it as well, and what would have ended the commit may not have run since."""
+    late = True
+    while late:
+        began = trio.current_time()
+        await trio.sleep(LOOK_AGAIN)
+        late = trio.current_time() - began > 1.5 * LOOK_AGAIN

@@ -64,6 +64,26 @@ async def test_a_process_that_stood_still_in_a_commit_has_no_disk_that_hangs(
     assert told == [trio.current_time()]
 
 
+async def test_a_process_that_stood_still_twice_in_a_commit_has_no_disk_that_hangs_either(
+    mock_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    """Found by `just chaos-seeds --pair kodelet-kodelet --seed 3105`: a clock leapt, and again
+    before the commit, which had 2 ms to go, went on: so two looks found nothing committed."""
+    stalls, told = Stalls(), list[float]()
+    nursery.start_soon(stalls.watch, lambda: told.append(trio.current_time()))
+    await trio.testing.wait_all_tasks_blocked()
+    stalls.begin()
+    for leap in (13.3, 9.9, 2 * LOOK_AGAIN):
+        await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(leap)
+    await trio.testing.wait_all_tasks_blocked()
+    assert (stalls.reason, told) == (None, [])
+    mock_clock.jump(LOOK_AGAIN)  # as long as it should be, and still nothing
+    await trio.testing.wait_all_tasks_blocked()
+    assert stalls.reason is not None
+    assert told == [trio.current_time()]
+
+
 async def test_whoever_watches_is_told_of_each_stall_and_seldom_wakes(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
