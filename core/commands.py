@@ -310,7 +310,7 @@ class AcknowledgeRun:
 
 @value
 class DescribeRun:
-    """Ask for one run as it stands."""
+    """Ask for one run as it stands. One that is just being accepted is waited for."""
 
     run: RunId
 
@@ -325,6 +325,9 @@ class ListRuns:
     (None: all). Or, with `latest` and a link: of those that have ended no more than so many,
     which ended last, and all that are open. With `controller`, of all these only those that it,
     or nobody by name, began; a page may then be shorter than `limit`.
+
+    All runs of a link are listed with those that are just being accepted, which are waited for:
+    a controller takes one that is not among them for never begun.
     """
 
     link: str | None = None

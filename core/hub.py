@@ -139,6 +139,7 @@ class Hub:
                 return await self._command(command, key)
 
     async def _look(self, command: c.DescribeRun | c.ListRuns | c.ListWorkers) -> Answer:
+        await self._starts.settled_for(command)
         match command:
             case c.DescribeRun():
                 run = await self._ledger.seen(command.run)

@@ -83,6 +83,25 @@ class Starts:
             while (pending := self._pending.get(run)) is not None:
                 await pending[1].wait()
 
+    async def settled_for(self, question: c.DescribeRun | c.ListRuns | c.ListWorkers) -> None:
+        """Wait while a run is just being accepted that the answer must not leave out. A link that
+        is lost leaves its starts in line, and the next one compares what is there: a run that is
+        not named counts as one that never began. A page, or a list of all entries' runs, says what
+        is there just now.
+
+        Raises: `Unavailable`: it is not settled in time.
+        """
+        if isinstance(question, c.DescribeRun):
+            await self.settled(question.run)
+        elif isinstance(question, c.ListRuns) and question.limit is None:
+            with in_all(self._ledger.limits.answer_within):
+                for run in self._being_accepted(question.link):
+                    await self.settled(run)
+
+    def _being_accepted(self, link: str | None) -> list[RunId]:
+        """Runs of a northbound entry that may yet be accepted; without an entry, none."""
+        return [run for run, (each, _) in self._pending.items() if each == link]
+
     def _release(self, run: RunId) -> None:
         _, done = self._pending.pop(run)
         done.set()
@@ -153,8 +172,7 @@ class Starts:
             raise Stopping(f"{link} is already stopping")
         self._stopping.add(link)
         self.tell()
-        pending = [run for run, (each, _) in self._pending.items() if each == link]
-        return [*pending, *(slot.run.id for slot in self._of(link))]
+        return [*self._being_accepted(link), *(slot.run.id for slot in self._of(link))]
 
     def go_on(self, link: str) -> None:
         """Accept runs of an entry again, which was stopped in vain."""
@@ -172,8 +190,7 @@ class Starts:
 
     def _count(self, link: str) -> int:
         """Open runs of an entry, those among them that are just being accepted."""
-        pending = sum(each == link for each, _ in self._pending.values())
-        return len(self._of(link)) + pending
+        return len(self._of(link)) + len(self._being_accepted(link))
 
     def _of(self, link: str) -> list[Slot]:
         return [

@@ -11,7 +11,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from fleetgate.core import commands as c
 from fleetgate.core import events as e
-from fleetgate.core.answers import Accepted
+from fleetgate.core.answers import Accepted, RunList
 from fleetgate.core.errors import (
     Conflict,
     NotAccepted,
@@ -32,11 +32,12 @@ from fleetgate.core.hub_testing import (
     started,
     worker_info,
 )
-from fleetgate.core.ids import SessionId
+from fleetgate.core.ids import RunId, SessionId
 from fleetgate.core.journal.api import Journal, JournalConflict
 from fleetgate.core.journal.memory import open_memory_journal
 from fleetgate.core.journal.rows import Row
 from fleetgate.core.limits import Limits
+from fleetgate.core.run import Run
 from fleetgate.core.times import SECOND
 
 
@@ -100,6 +101,81 @@ async def test_a_command_about_a_run_that_is_just_being_accepted_waits_for_it(
         for args, kw in held:
             enqueue(*args, **kw)
     assert (await describe(hub, run)).state is RunState.CANCELED
+
+
+RUN = start_run().run
+WHOLE = (
+    c.DescribeRun(RUN),
+    c.ListRuns(LINK, unacknowledged=True),
+    c.ListRuns(LINK, open_only=True),
+    c.ListRuns(LINK, latest=1),
+)
+"""What is answered as if nothing more could come."""
+
+
+def named_in(answer: object) -> list[RunId]:
+    match answer:
+        case Accepted(after=Run(id=id)):
+            return [id]
+        case RunList(runs=runs):
+            return [run.id for run in runs]
+    raise AssertionError(answer)
+
+
+@pytest.mark.parametrize("question", WHOLE)
+async def test_a_start_whose_link_is_gone_is_in_what_the_next_link_is_told(
+    hub: Hub, journal: Journal, monkeypatch: pytest.MonkeyPatch, question: c.Command
+) -> None:
+    """Told that there is no such run, a controller takes it for never begun: it says so, and the
+    run goes on for nobody."""
+    held: list[object] = []
+    enqueue = journal.enqueue
+    monkeypatch.setattr(journal, "enqueue", lambda *args, **kw: held.append((args, kw)))
+    told: list[RunId] = []
+
+    async def ask() -> None:
+        told.extend(named_in(await hub.submit(question)))
+
+    async with trio.open_nursery() as nursery:
+        async with trio.open_nursery() as link:
+            link.start_soon(hub.submit, start_run())
+            await wait_all_tasks_blocked()
+            link.cancel_scope.cancel()
+        nursery.start_soon(ask)
+        await wait_all_tasks_blocked()
+        assert not told
+        monkeypatch.undo()
+        for args, kw in held:
+            enqueue(*args, **kw)
+    assert told == [RUN]
+
+
+async def test_what_may_yet_be_accepted_is_not_said_to_be_unknown(
+    autojump_clock: MockClock,
+) -> None:
+    """Nor is it waited for by lists that are of another entry, or of what is there just now."""
+    async with (
+        open_memory_journal() as journal,
+        hub_on(journal, Limits(answer_within=SECOND)) as hub,
+    ):
+        store = journal.store
+
+        async def slow(groups: Sequence[Sequence[Row]]) -> Mapping[int, JournalConflict]:
+            await trio.sleep(10)
+            return await store(groups)
+
+        journal.store = slow  # type: ignore[method-assign]
+        with pytest.raises(Unavailable, match="in time"):
+            await hub.submit(start_run())
+        for question in WHOLE:
+            with pytest.raises(Unavailable, match="still being accepted"):
+                await hub.submit(question)
+        for now in (c.ListRuns(), c.ListRuns(LINK, limit=9), c.ListRuns("other", open_only=True)):
+            assert named_in(await hub.submit(now)) == []
+        journal.store = store  # type: ignore[method-assign]
+        await trio.sleep(60)
+        for question in WHOLE:
+            assert named_in(await hub.submit(question)) == [RUN]
 
 
 async def test_I6_a_run_that_was_accepted_is_known_while_the_gateway_stops(hub: Hub) -> None:
