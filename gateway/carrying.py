@@ -21,6 +21,9 @@ from fleetgate.transports.api import (
     Rejection,
 )
 
+MEMORY: Final = "memory"
+"""The scheme of links within a process, which carry whatever is put in them."""
+
 UNAUTHORIZED: Final = 401
 UNAVAILABLE: Final = 503
 FORBIDDEN: Final = Rejection(403, b"web pages of other places are not let in")
@@ -77,6 +80,8 @@ def _kind(scheme: str, carriage: Carriage) -> tuple[str, bool]:
         return "WebSocket", carriage.websocket is not None
     if scheme in GRPC:
         return "gRPC", carriage.grpc is not None
+    if scheme == MEMORY:
+        return "memory", True
     return "a stream of bytes", carriage.stream is not None
 
 

@@ -54,11 +54,9 @@ def entry_of(adapter: Adapter, side: Speaker, place: Place) -> Entry:
 def carried(adapter: Adapter, entry: Entry) -> Options:
     """How its frames are carried. Over gRPC with the calls of both sides: a recording may have any.
 
-    Raises: `AddressError` for a place that carries none; `SecretUnreadable`.
+    Raises: `SecretUnreadable`.
     """
-    carriage = entry.side(adapter).carriage(entry.settings)
-    check_carried(entry, carriage)
-    options = options_of(entry, carriage)
+    options = options_of(entry, entry.side(adapter).carriage(entry.settings))
     if options.grpc is None:
         return options
     calls: dict[str, GrpcMethod] = {}
@@ -67,6 +65,15 @@ def carried(adapter: Adapter, entry: Entry) -> Options:
         for path, call in use.calls.items() if use is not None else ():
             calls[path] = GrpcMethod(call.client_streams, call.server_streams)
     return attrs.evolve(options, grpc=attrs.evolve(options.grpc, calls=calls))
+
+
+def checked(adapter: Adapter, entry: Entry) -> Entry:
+    """The same, which a place of its kind can carry.
+
+    Raises: `AddressError`.
+    """
+    check_carried(entry, entry.side(adapter).carriage(entry.settings))
+    return entry
 
 
 def dialling(options: Options, path: str) -> Options:
@@ -86,8 +93,7 @@ async def open_live(
 
     Raises: `AddressError`, `ListenFailed`, `SecretUnreadable`; its `Open` raises `LinkError`.
     """
-    entry = entry_of(adapter, side, place)
-    options = carried(adapter, entry)
+    options = carried(adapter, checked(adapter, entry_of(adapter, side, place)))
     if not place.listens:
         async with trio.open_nursery() as nursery:
             yield Dials(nursery, place.address, options).open

@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 import trio
 
-from fleetgate.gateway.recording.live import Place, carried, dialling, entry_of
+from fleetgate.gateway.recording.live import Place, carried, checked, dialling, entry_of
 from fleetgate.gateway.recording.onlookers import Onlookers
 from fleetgate.protocols.api import Adapter
 from fleetgate.protocols.explaining import other
@@ -51,9 +51,10 @@ class Between:
         """
         # A listener plays the side that is dialled; only its carriage matters here.
         part = other(self._adapter.showing.dials(""))
-        options = carried(self._adapter, entry_of(self._adapter, part, here))
-        there = carried(self._adapter, entry_of(self._adapter, other(part), self._there))
-        check_address(self._there.address, there, listener=False)
+        entry = checked(self._adapter, entry_of(self._adapter, part, here))
+        options = carried(self._adapter, entry)
+        there = checked(self._adapter, entry_of(self._adapter, other(part), self._there))
+        check_address(self._there.address, carried(self._adapter, there), listener=False)
         async with open_listener(here.address, options) as listener:
             bound(listener.addresses[0])
             await listener.serve(self._carry)
