@@ -47,13 +47,6 @@ def test_what_was_promised_holds_whatever_strikes(pair: str) -> None:
     assert trial.tally.faults
 
 
-def test_who_asks_for_a_start_again_waits_while_the_journal_hangs() -> None:
-    """A clock jumps in the middle of a commit, so the journal counts as one that hangs: the adapter
-    and the core asked and refused each other without end, and no time passed."""
-    trial = try_seed("iop-agency", "4")
-    assert not trial.problems, trial.report()
-
-
 @pytest.mark.parametrize("pair", ["agency-rvbox", "iop-kodelet"])
 def test_a_link_that_twists_what_it_carries_ends_itself_and_nothing_else(pair: str) -> None:
     trial = try_seed(pair, "9", twisted=True)
