@@ -35,11 +35,12 @@ def _unwritten(what: What, of: str, data: bytes = b"") -> None:
 
 @attrs.define
 class PlayingPort(RecordingPort):
-    """Plays each run that it is given. `executed` and `got` are by the id of the task; `playing`
-    are those that have begun and not ended, with the lines that are left. `hears`: for so many
-    seconds it waits for a task's inputs before it ends, for none that comes behind the end can
-    arrive. `plays`: what it does for an id. `twisted`: a link may have cut what it is asked to do,
-    and then the run fails. `book` hears of what has to outlive it."""
+    """Plays each run that it is given. `executed`, `began` (when, by trio's clock, the last time)
+    and `got` are by the id of the task; `playing` are those that have begun and not ended, with the
+    lines that are left. `hears`: for so many seconds it waits for a task's inputs before it ends,
+    for none that comes behind the end can arrive. `plays`: what it does for an id. `twisted`: a
+    link may have cut what it is asked to do, and then the run fails. `book` hears of what has to
+    outlive it."""
 
     hears: Callable[[str], float] = lambda id: HEAR_WITHIN
     plays: Callable[[str], Task] = derive
@@ -48,6 +49,7 @@ class PlayingPort(RecordingPort):
     worker: HandWorker | None = None
     nursery: Any = None
     executed: Counter[str] = attrs.field(factory=Counter)
+    began: dict[str, float] = attrs.field(factory=dict[str, float])
     got: dict[str, list[bytes]] = attrs.field(factory=lambda: defaultdict(list))
     playing: dict[RunId, tuple[Task, int]] = attrs.field(factory=dict)
     tasks: dict[RunId, str] = attrs.field(factory=dict)
@@ -73,6 +75,7 @@ class PlayingPort(RecordingPort):
                 id = found[1].decode()
                 self.book("began", id)
                 self.executed[id] += 1
+                self.began[id] = trio.current_time()
                 self.tasks[order.run] = id
                 task = self.plays(id)
                 self.playing[order.run] = (task, len(task.lines))

@@ -109,6 +109,7 @@ async def _play(
         tally.kills, tally.faults = world.kills, world.faults
         tally.suppressed = sum(count - 1 for count in world.wires.told["south"].values())
         problems = [*(stuck if allowance.ends else []), *judge(evidence), *world.faulty()]
+        problems += world.for_nobody() if allowance.whole else []
     return Trial(pair, seed, twisted, strikes, evidence, tally, problems)
 
 
@@ -328,6 +329,19 @@ class World:
 
     def _doubt(self, task: Task, recorded: list[e.Recorded]) -> None:
         self.doubted[task.id] |= doubted(recorded, self.sent[task.id])
+
+    def for_nobody(self) -> list[str]:
+        """Tasks that a worker began after their controller had been told that they are canceled.
+        Nothing of that shows in their ends: the worker goes on to its own."""
+        return [
+            f"{id}: its worker began it at {at:.2f}, and it was canceled by {self.ended[id]:.2f}"
+            for id, at in self.port.began.items()
+            if at > self.ended.get(id, at) and self._canceled(RunId(id))
+        ]
+
+    def _canceled(self, run: RunId) -> bool:
+        ends = self.bridge.of_kind(run, e.RunFinished)
+        return any(end.outcome.state is e.RunState.CANCELED for end in ends)
 
     def faulty(self) -> list[str]:
         """What our own code raised."""

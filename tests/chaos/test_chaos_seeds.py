@@ -6,17 +6,21 @@ import hashlib
 import os
 import subprocess
 import sys
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import attrs
 import chaos_world
 import pytest
 from chaos_allowance import POWERS
 from chaos_life import Disk, Life, open_mortal
-from chaos_world import Trial, try_seed
+from chaos_world import Trial, World, try_seed
 
+from fleetgate.core import events as e
+from fleetgate.core.events import Outcome, Reason, RunState
 from fleetgate.core.receiver import Receiver
 
 PAIRS = [f"{north}-{south}" for north, south in product(POWERS, POWERS)]
@@ -45,6 +49,24 @@ def test_what_was_promised_holds_whatever_strikes(pair: str) -> None:
     assert not trial.problems, trial.report()
     assert trial.tally.runs
     assert trial.tally.faults
+
+
+@pytest.mark.parametrize(
+    ("state", "began", "wrong"),
+    [
+        (RunState.CANCELED, 2.0, ["t: its worker began it at 2.00, and it was canceled by 1.50"]),
+        (RunState.CANCELED, 1.0, []),
+        (RunState.LOST, 2.0, []),
+    ],
+)
+def test_work_that_begins_behind_a_cancel_is_found_out(
+    state: RunState, began: float, wrong: list[str]
+) -> None:
+    world = Mock(ended={"t": 1.5})
+    world.port.began = {"t": began, "still open": 3.0}
+    world.bridge.of_kind.return_value = [e.RunFinished(Outcome(state, Reason.ERROR))]
+    world._canceled = partial(World._canceled, world)
+    assert World.for_nobody(world) == wrong
 
 
 @pytest.mark.parametrize("pair", ["agency-rvbox", "iop-kodelet"])
