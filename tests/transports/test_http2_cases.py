@@ -186,6 +186,17 @@ async def test_what_is_no_request_is_cut(name: str) -> None:
     assert said(MALFORMED[name]) == ("reset", PROTOCOL)
 
 
+@pytest.mark.parametrize("length", ["1", "6"])
+async def test_8_1_1_a_body_of_another_length_than_was_said_ends_the_connection(
+    length: str,
+) -> None:
+    """Whether it comes with the head or behind it. h2's word; the page's is a reset."""
+    head = frame(HEADERS, END_HEADERS, 1, block(**{"content-length": length}))
+    body = frame(DATA, END_STREAM, 1, bytes(5))
+    assert said(head + body) == ("ended", PROTOCOL)
+    assert said(head, body) == ("ended", PROTOCOL)
+
+
 FINE: dict[str, bytes] = {
     "4.1 a frame of an unknown type": frame(0xF0, 0xFF, 1, b"whatever"),
     "4.1 flags that mean nothing": frame(PING, 0x16, 0, bytes(8)),
